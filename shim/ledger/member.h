@@ -1,0 +1,58 @@
+/*
+ * One process in a ledger. Owns: joining, leaving, forgetting the dead, and noticing that one's own place is lost.
+ * Promise: a slot belongs to whoever has its two locks; joining and forgetting exclude each other by the kernel,
+ * and the death of either undoes it. Never signals, never looks at a PID.
+ */
+#ifndef CUQUOTA_MEMBER_H
+#define CUQUOTA_MEMBER_H
+
+#include "ledger/life.h"
+#include "ledger/tenant.h"
+
+/*
+ * The handle. All zero means: not joined. It must lie in memory that fork wipes, so that a child is not joined. Fields
+ * are written by join and leave; epoch, mark and checked_ns by the thread that grows; all threads read.
+ */
+struct member {
+	const struct segment *segment; /* NULL while not joined; stored last, by release */
+	struct life_lock life;
+	uint32_t slot, gen, tenant;
+	uint32_t epoch;	  /* rules under which the credit was granted */
+	uint32_t mark;	  /* units of credit worth keeping */
+	uint32_t growing; /* lock of the growing thread: 0 free, 1 taken, 2 taken and waited for */
+	uint64_t checked_ns;
+};
+
+/*
+ * Join. 0, or what tenant_settle says, or -ENFILE when all slots are taken, with a reason in `why`. `reserved` as in
+ * life_take. `segment` must outlive the member. Forgets the dead first when the last sweep is over 50 ms old.
+ */
+int member_join(struct member *member, const struct segment *segment, const struct tenant_wish *wish, int reserved,
+		struct tenant_outcome *outcome, char why[SEGMENT_WHY]);
+/* Give the slot up with all that is charged in it. */
+void member_leave(struct member *member);
+
+/* Is the place still ours: same generation, life byte ours, path names the file? Ask it at most once a second. */
+bool member_is_current(const struct member *member);
+/* Take a lost life byte again on the same slot. 0, or -ESTALE: the place is lost, leave it alone and join anew. */
+int member_revive(struct member *member);
+
+/*
+ * Forget the dead of the whole device; returns how many. member_sweep does so after waiting until sweeps are again allowed
+ * (50 times the last one's length after its begin, 50 ms at most, so that they take little of the time), or not at all when
+ * one that began at or after `fresh_ns` has ended. member_sweep_now sweeps only if the last one began over 50 ms ago.
+ */
+uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns);
+uint32_t member_sweep_now(const struct segment *segment);
+
+static inline struct cuquota_slot *member_slot(const struct member *member)
+{
+	return segment_slot(member->segment, member->slot);
+}
+
+static inline struct cuquota_detail *member_detail(const struct member *member)
+{
+	return segment_detail(member->segment, member->slot);
+}
+
+#endif
