@@ -1,10 +1,19 @@
 # cuquota: one Makefile, out of tree in build/. `make help` lists the targets.
+#
+# Sources are found by name, so that a new file needs no edit here. What a part needs beyond that stands in its own
+# fragment (FRAGMENTS below), which may add to:
+#   ALL         what `make` builds                   GEN        generated files that must exist before anything compiles
+#   SHIM_DEPS   what libcuquota.so's link reads      SHIM_LINK  and its flags
+#   TEST_DEPS   what must be built before tests run  LINTS      targets that `make lint` runs too
+# One test's own needs are target-specific: `$(BUILD)/tests/preload_x: LDLIBS += -lm`.
 
 BUILD ?= build
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),,@printf '  %-6s %s\n' '$1' '$2')
+say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' '$1' '$2')
 
+PREFIX ?= /usr/local
+DESTDIR ?=
 PYTHON ?= $(BUILD)/venv/bin/python3
 NVIDIA := $(BUILD)/nvidia/include
 CUDA_INCLUDE ?= $(NVIDIA)
@@ -12,34 +21,181 @@ NVML_INCLUDE ?= $(NVIDIA)
 
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wno-unused-parameter
-CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ishim -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -isystem $(NVML_INCLUDE)
+OWN_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Ishim -I$(BUILD)/gen -isystem $(CUDA_INCLUDE) -isystem $(NVML_INCLUDE) $(CPPFLAGS)
 OWN_CFLAGS = -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS)
+# SANITIZE= a list for -fsanitize, set by check-asan and check-tsan for a build of its own.
+SANITIZE ?=
+ifneq ($(SANITIZE),)
+OWN_CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+endif
 
 FLOORS := base ledger driver policy hooks
 SHIM_SRC := $(foreach f,$(FLOORS),$(wildcard shim/$f/*.c shim/$f/*.S))
 CLI_SRC := $(wildcard shim/cli/*.c) $(wildcard shim/base/*.c shim/ledger/*.c)
-SIM_CUDA_SRC := $(filter-out tests/simgpu/nvml%,$(wildcard tests/simgpu/*.c))
-SIM_NVML_SRC := $(wildcard tests/simgpu/nvml*.c) $(wildcard tests/simgpu/card*.c)
+# What a test program may link; the linker takes from it only what the program uses. Not the front ends: they would
+# answer the test's own dlsym.
+PART_SRC := $(filter-out shim/driver/frontend% shim/hooks/%,$(SHIM_SRC)) \
+	$(filter-out shim/cli/main.c,$(wildcard shim/cli/*.c))
+TEST_KINDS := unit proc preload sim gpu
+TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$k_*.c tests/doors/$k_*.c tests/gpu/$k_*.c))
+TEST_BIN := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$1)
+points = $(patsubst %,$(BUILD)/debug/obj/%.o,$1)
 
-.PHONY: all help clean
-all: $(BUILD)/libcuquota.so $(BUILD)/cuquota
+ALL := $(BUILD)/libcuquota.so $(if $(wildcard shim/cli/main.c),$(BUILD)/cuquota)
+GEN :=
+SHIM_DEPS :=
+SHIM_LINK :=
+TEST_DEPS := $(BUILD)/debug/libcuquota.so
+LINTS :=
 
-$(BUILD)/obj/%.o: %
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all setup demo test test-long test-gpu tests lint reports mutants check-asan check-tsan tables \
+	install uninstall clean help
+
+FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/hooks/hooks.mk shim/cli/cli.mk \
+	tests/doors/doors.mk tests/procs.mk examples/demo/demo.mk
+-include $(FRAGMENTS)
+
+## Build
+## all               the library, the command and the simulated driver
+all: $(ALL)
+
+HEADERS := $(sort $(CUDA_INCLUDE)/cuda.h $(NVML_INCLUDE)/nvml.h)
+
+define compile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(OWN_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(OWN_CPPFLAGS) $1 $(OWN_CFLAGS) -MMD -MP -c $< -o $@
+endef
 
-$(BUILD)/libcuquota.so: $(call obj,$(SHIM_SRC))
+$(BUILD)/obj/%.o: % | $(HEADERS) $(GEN)
+	$(call compile)
+
+# The debug build: a process can be told to pause or die at a named point (shim/base/point.h).
+$(BUILD)/debug/obj/%.o: % | $(HEADERS) $(GEN)
+	$(call compile,-DCUQUOTA_POINTS)
+
+define link_shim
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared -pthread -Wl,-z,nodelete -Wl,-z,defs -o $@ $^ -ldl $(LDFLAGS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OWN_CFLAGS) -shared -Wl,-soname,libcuquota.so -Wl,-z,nodelete -Wl,-z,defs $(SHIM_LINK) -o $@ \
+		$(filter %.o,$^) -ldl $(LDFLAGS)
+endef
+
+$(BUILD)/libcuquota.so: $(call obj,$(SHIM_SRC)) $(SHIM_DEPS)
+	$(link_shim)
+
+$(BUILD)/debug/libcuquota.so: $(call points,$(SHIM_SRC)) $(SHIM_DEPS)
+	$(link_shim)
 
 $(BUILD)/cuquota: $(call obj,$(CLI_SRC))
 	$(call say,LINK,$@)
-	$(Q)$(CC) -pthread -o $@ $^ $(LDFLAGS)
+	$(Q)$(CC) $(OWN_CFLAGS) -o $@ $^ $(LDFLAGS)
 
+$(BUILD)/parts.a: $(call obj,$(PART_SRC))
+$(BUILD)/debug/parts.a: $(call points,$(PART_SRC))
+$(BUILD)/parts.a $(BUILD)/debug/parts.a:
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# unit_ and proc_ link the shipped objects (proc_ with named points), the others only know the real library.
+$(filter $(BUILD)/tests/unit_%,$(TEST_BIN)): $(BUILD)/parts.a
+$(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): $(BUILD)/debug/parts.a
+$(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): POINTS := -DCUQUOTA_POINTS
+
+vpath %.c tests tests/doors tests/gpu
+$(TEST_BIN): $(BUILD)/tests/%: %.c | $(HEADERS) $(GEN)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OWN_CPPFLAGS) -Itests $(POINTS) $(OWN_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) \
+		-Wl,--as-needed -lcmocka -ldl $(LDLIBS) $(LDFLAGS)
+
+## setup             install what the build and the tests need (Debian, Ubuntu; elsewhere say what)
+setup:
+	$(Q).ci/setup $(BUILD) $(CUDA_INCLUDE) $(NVML_INCLUDE)
+
+ifneq ($(filter setup,$(MAKECMDGOALS)),)
+$(HEADERS): | setup ;
+else
+$(HEADERS):
+	@echo "there is no $@: run 'make setup', or set CUDA_INCLUDE= and NVML_INCLUDE=" >&2; exit 1
+endif
+
+## tables            write the generated tables into the README files anew
+tables:
+	$(Q)$(PYTHON) tests/tables.py --write
+
+## clean             remove build/ except what setup fetched
 clean:
-	rm -rf $(BUILD)
+	$(Q)for f in $(BUILD)/* $(BUILD)/.[!.]*; do case $$f in */venv | */nvidia) ;; *) rm -rf "$$f" ;; esac; done
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+## Try
+## demo              the main job, on simulated cards where there is no real one
+ifeq ($(wildcard examples/demo/demo.mk),)
+demo:
+	@echo "make demo: not built yet" >&2; exit 2
+endif
+
+## Test
+## test              every test that needs no card; last line "N passed, N failed, N skipped"
+RUN = $(PYTHON) tests/run --build $(BUILD)
+tests: all $(TEST_DEPS) $(TEST_BIN)
+test: tests
+	$(Q)$(RUN)
+
+## test-long         the long forms of the tests, and those that only have a long one
+test-long: tests
+	$(Q)$(RUN) --long
+
+## test-gpu          the tests that need a card
+test-gpu: tests
+	$(Q)env -u LD_LIBRARY_PATH $(RUN) --card 'gpu_*'
+
+## check-asan        the tests under the address and undefined-behaviour sanitizers
+## check-tsan        the tests under the thread sanitizer (left out: tests/sanitizer.skip)
+SUB = $(MAKE) --no-print-directory CUDA_INCLUDE=$(CUDA_INCLUDE) NVML_INCLUDE=$(NVML_INCLUDE) PYTHON=$(PYTHON) \
+	CFLAGS='-O1 -g'
+check-asan: $(HEADERS)
+	$(Q)$(SUB) BUILD=$(BUILD)/asan SANITIZE=address,undefined tests
+	$(Q)$(PYTHON) tests/run --build $(BUILD)/asan --sanitizer asan
+check-tsan: $(HEADERS)
+	$(Q)$(SUB) BUILD=$(BUILD)/tsan SANITIZE=thread tests
+	$(Q)$(PYTHON) tests/run --build $(BUILD)/tsan --sanitizer tsan
+
+## mutants           plant each fault of tests/mutants and see its tests fail; ONLY=pattern for some
+mutants: tests
+	$(Q)$(PYTHON) tests/mutate.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $(ONLY)
+
+## reports           which field report has which test
+reports:
+	$(Q)$(PYTHON) tests/reports.py
+
+## lint              floors, doors, formatting, exports, generated tables, static analysers
+lint: tests $(LINTS)
+	$(Q)$(PYTHON) tests/lint.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $(ONLY)
+
+## Install
+## install           into DESTDIR/PREFIX (/usr/local)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/cuquota \
+		$(DESTDIR)$(PREFIX)/lib/cuquota/simgpu
+	install -m 755 $(BUILD)/libcuquota.so $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/cuquota $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(wildcard include/cuquota/*.h) $(DESTDIR)$(PREFIX)/include/cuquota/
+	install -m 755 $(filter $(BUILD)/simgpu/%.so.1,$(ALL)) $(DESTDIR)$(PREFIX)/lib/cuquota/simgpu/
+
+## uninstall         remove what install put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/lib/libcuquota.so $(DESTDIR)$(PREFIX)/bin/cuquota
+	rm -rf $(DESTDIR)$(PREFIX)/include/cuquota $(DESTDIR)$(PREFIX)/lib/cuquota
+
+help:
+	@awk '/^## [A-Z][a-z]*$$/ { printf "%s\n", substr($$0, 4) } /^## [a-z]/ { print "  " substr($$0, 4) }' \
+		Makefile $(wildcard $(FRAGMENTS))
+	@echo 'Variables: BUILD=build V=1 CC= CFLAGS= CUDA_INCLUDE= NVML_INCLUDE= PYTHON= DESTDIR= PREFIX= ONLY='
+
+-include $(shell find $(BUILD)/obj $(BUILD)/debug $(BUILD)/tests $(BUILD)/simgpu -name '*.d' 2>/dev/null)
