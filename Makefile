@@ -52,7 +52,7 @@ LINTS :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup demo test test-long test-gpu tests lint reports mutants check-asan check-tsan tables \
+.PHONY: all setup demo test test-long test-gpu tests lint reports mutants test-deps check-asan check-tsan tables \
 	install uninstall clean help
 
 FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/hooks/hooks.mk shim/cli/cli.mk \
@@ -143,7 +143,9 @@ endif
 ## Test
 ## test              every test that needs no card; last line "N passed, N failed, N skipped"
 RUN = $(PYTHON) tests/run --build $(BUILD)
-tests: all $(TEST_DEPS) $(TEST_BIN)
+export CUDA_INCLUDE NVML_INCLUDE
+test-deps: all $(TEST_DEPS)
+tests: test-deps $(TEST_BIN)
 test: tests
 	$(Q)$(RUN)
 
