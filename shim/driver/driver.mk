@@ -1,0 +1,18 @@
+# The exports of libcuquota.so are the HOOK rows and the four doors, and the wrappers are the HOOK rows. A row without
+# a wrapper leaves an undefined symbol (-z defs); a wrapper without a row fails the check below, before the link.
+
+DEFS := shim/driver/cuda.def shim/driver/nvml.def
+EXPORTS := python3 shim/driver/exports.py
+
+$(BUILD)/gen/exports.map: $(DEFS) shim/driver/exports.py
+	$(Q)mkdir -p $(@D)
+	$(Q)$(EXPORTS) map $@ $(DEFS)
+
+$(BUILD)/gen/wrappers.ok: $(call obj,$(SHIM_SRC)) $(DEFS) shim/driver/exports.py
+	$(Q)mkdir -p $(@D)
+	$(Q)$(EXPORTS) wrappers $(DEFS) -- $(filter %.o,$^)
+	$(Q)touch $@
+
+SHIM_DEPS += $(BUILD)/gen/exports.map $(BUILD)/gen/wrappers.ok
+# -Bsymbolic: the hook map must hold our own functions, whoever else in the process defines the same names.
+SHIM_LINK += -Wl,-Bsymbolic -Wl,--version-script,$(BUILD)/gen/exports.map

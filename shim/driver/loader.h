@@ -1,0 +1,22 @@
+/*
+ * The dynamic linker's own dlsym, dlvsym, dlopen and dlmopen.
+ *
+ * Owns: finding them without dlsym, by a walk of libc's symbol table: those names are this library's own here.
+ * Promises: no recursion into our front ends, no allocation, right before any constructor ran. What the C library
+ * lacks (dlvsym and dlmopen on musl) is NULL.
+ */
+#ifndef DRIVER_LOADER_H
+#define DRIVER_LOADER_H
+
+#include <dlfcn.h>
+
+struct loader {
+	void *(*sym)(void *handle, const char *name);
+	void *(*vsym)(void *handle, const char *name, const char *version);
+	void *(*open)(const char *file, int flags);
+	void *(*mopen)(long namespace, const char *file, int flags);
+};
+
+const struct loader *loader_get(void);
+
+#endif
