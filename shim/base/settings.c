@@ -1,0 +1,110 @@
+/*
+ * The settings of this process, and what they mean on a device; see settings.h. The only file of this
+ * floor that reads `environ`.
+ */
+#include "base/settings.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROOM 4		/* threads that may parse at the same time */
+#define PATIENCE_MS 100 /* for them, before it is taken that a fork lost them */
+
+static struct settings room[ROOM];
+static unsigned taken;
+static const struct settings *published;
+
+static const struct settings *load(void)
+{
+	return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
+}
+
+/* Beyond ROOM threads the rest wait; only where a fork copied a half-done parse do they wait in vain. */
+static struct settings *take_room(void)
+{
+	const unsigned mine = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+
+	for (unsigned ms = 0; mine >= ROOM && ms < PATIENCE_MS; ms++) {
+		if (load())
+			return NULL;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return &room[mine % ROOM];
+}
+
+/* All who come first parse for themselves, and one of them is published: nobody holds anything that the
+ * others need, so a fork at any instant leaves the child able to do the same. */
+static const struct settings *parse_once(void)
+{
+	const int saved = errno;
+	const struct settings_source source = {(const char *const *)environ, ""};
+	const struct settings *none = NULL;
+	struct settings *const mine = take_room();
+
+	if (mine) {
+		settings_parse(&source, mine);
+		log_setup(mine->log_level, mine->log_file);
+		if (__atomic_compare_exchange_n(&published, &none, mine, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			for (unsigned i = 0; i < mine->notes; i++)
+				log_at(mine->note[i].level, "%s", mine->note[i].text);
+	}
+	errno = saved;
+	return load();
+}
+
+const struct settings *settings_get(void)
+{
+	const struct settings *const settings = load();
+
+	return __builtin_expect(settings != NULL, 1) ? settings : parse_once();
+}
+
+int settings_limit(const struct settings *settings, const struct uuid *uuid, unsigned index,
+		   uint64_t physical_bytes, uint64_t *bytes)
+{
+	const struct device_amount *const entry = devices_find(&settings->limit, uuid, index);
+	char name[UUID_TEXT];
+
+	*bytes = entry ? amount_bytes(&entry->amount, physical_bytes) : AMOUNT_UNLIMITED;
+	if (*bytes)
+		return 0;
+	log_error("the percentage of CUQUOTA_MEMORY_LIMIT is less than 1 MiB on %s; write more",
+		  uuid_format(uuid, name));
+	return -EINVAL;
+}
+
+int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
+		     uint64_t physical_bytes, uint64_t *bytes)
+{
+	const struct device_amount *const entry = devices_find(&settings->request, uuid, index);
+	const struct device_amount *const limit = devices_find(&settings->limit, uuid, index);
+	const uint64_t most = limit ? amount_bytes(&limit->amount, physical_bytes) : AMOUNT_UNLIMITED;
+	char name[UUID_TEXT], asked[SIZE_TEXT], allowed[SIZE_TEXT];
+
+	*bytes = 0;
+	if (!entry || entry->amount.kind == AMOUNT_NONE)
+		return 0;
+	*bytes = amount_bytes(&entry->amount, physical_bytes);
+	if (*bytes <= most)
+		return 0;
+	log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, above the limit of %s; raise the limit or ask for "
+		  "less",
+		  size_format(*bytes, asked), uuid_format(uuid, name), size_format(most, allowed));
+	return -EINVAL;
+}
+
+const char *settings_folder(const struct settings *settings)
+{
+	const int saved = errno;
+	struct stat info;
+	bool shared;
+
+	if (settings->dir[0])
+		return settings->dir;
+	shared = !stat(SETTINGS_FOLDER, &info) && S_ISDIR(info.st_mode);
+	errno = saved;
+	return shared ? SETTINGS_FOLDER : SETTINGS_FOLDER_PRIVATE;
+}
