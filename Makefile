@@ -52,7 +52,7 @@ LINTS :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all setup demo test test-long test-gpu tests lint reports mutants test-deps check-asan check-tsan tables \
+.PHONY: all setup demo test test-long test-gpu tests lint reports mutants test-deps check-asan check-tsan tables format \
 	install uninstall clean help
 
 FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/hooks/hooks.mk shim/cli/cli.mk \
@@ -179,6 +179,10 @@ reports:
 ## lint              floors, doors, formatting, exports, generated tables, static analysers
 lint: tests $(LINTS)
 	$(Q)$(PYTHON) tests/lint.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $(ONLY)
+
+## format            lay out the C sources as make lint wants them; FILES= for some
+format:
+	$(Q)clang-format -i $(or $(FILES),$(shell git ls-files -co --exclude-standard '*.c' '*.h'))
 
 ## Install
 ## install           into DESTDIR/PREFIX (/usr/local)

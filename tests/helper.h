@@ -28,36 +28,36 @@
 
 #define FAIL(...) test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define CHECK(cond) ((cond) ? (void)0 : FAIL("not so: %s", #cond))
-#define CHECK_OP(a, op, b)                                                                         \
-	do {                                                                                       \
-		__typeof__(a) check_a_ = (a);                                                      \
-		__typeof__(b) check_b_ = (b);                                                      \
-		if (!(check_a_ op check_b_))                                                       \
-			FAIL("%s is %lld (%#llx), want %s %s, which is %lld (%#llx)", #a,         \
-			     (long long)check_a_, (long long)check_a_, #op, #b,                    \
-			     (long long)check_b_, (long long)check_b_);                            \
+#define CHECK_OP(a, op, b)                                                                \
+	do {                                                                              \
+		__typeof__(a) check_a_ = (a);                                             \
+		__typeof__(b) check_b_ = (b);                                             \
+		if (!(check_a_ op check_b_))                                              \
+			FAIL("%s is %lld (%#llx), want %s %s, which is %lld (%#llx)", #a, \
+			     (long long)check_a_, (long long)check_a_, #op, #b,           \
+			     (long long)check_b_, (long long)check_b_);                   \
 	} while (0)
 #define CHECK_EQ(a, b) CHECK_OP(a, ==, b)
 #define CHECK_NE(a, b) CHECK_OP(a, !=, b)
 #define CHECK_LE(a, b) CHECK_OP(a, <=, b)
 #define CHECK_GE(a, b) CHECK_OP(a, >=, b)
-#define CHECK_STR(a, b)                                                                            \
-	do {                                                                                       \
-		const char *check_a_ = (a), *check_b_ = (b);                                       \
-		if (!check_a_ || !check_b_ || strcmp(check_a_, check_b_))                          \
-			FAIL("%s is \"%s\", want %s, which is \"%s\"", #a,                         \
-			     check_a_ ? check_a_ : "(null)", #b, check_b_ ? check_b_ : "(null)");   \
+#define CHECK_STR(a, b)                                                                           \
+	do {                                                                                      \
+		const char *check_a_ = (a), *check_b_ = (b);                                      \
+		if (!check_a_ || !check_b_ || strcmp(check_a_, check_b_))                         \
+			FAIL("%s is \"%s\", want %s, which is \"%s\"", #a,                        \
+			     check_a_ ? check_a_ : "(null)", #b, check_b_ ? check_b_ : "(null)"); \
 	} while (0)
 /* For calls that set errno. */
-#define CHECK_SYS(call)                                                                            \
-	do {                                                                                       \
-		if ((call) == -1)                                                                  \
-			FAIL("%s: %s", #call, strerror(errno));                                    \
+#define CHECK_SYS(call)                                         \
+	do {                                                    \
+		if ((call) == -1)                               \
+			FAIL("%s: %s", #call, strerror(errno)); \
 	} while (0)
-#define SKIP(reason)                                                                               \
-	do {                                                                                       \
-		printf("skipped: %s\n", reason);                                                   \
-		exit(77);                                                                          \
+#define SKIP(reason)                             \
+	do {                                     \
+		printf("skipped: %s\n", reason); \
+		exit(77);                        \
 	} while (0)
 
 TEST_USED __attribute__((noreturn, format(printf, 3, 4))) static void

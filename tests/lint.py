@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""`make lint`: the rules of the tree that no compiler checks. Each check yields what is wrong, a line each.
+
+    tests/lint.py --build DIR --cuda DIR --nvml DIR [CHECK...]      (make lint ONLY="floors doors")
+
+Works on the files that git knows or would add, and on what DIR holds, which `make lint` has built.
+"""
+import argparse, ast, os, pathlib, re, shutil, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+FLOORS = ('base', 'ledger', 'driver', 'policy', 'hooks')
+
+# A header of a floor above, or one that the rule would not allow: file, include, why it may.
+FLOOR_EXCEPTIONS = {}
+
+# Each awkward dependency has its doors: what, how it looks, which files may.
+DOORS = (
+    ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/ledger/(segment|life)\.c'),
+    ('futex', r'\bSYS_futex\b|<linux/futex\.h>', r'shim/ledger/account\.c'),
+    ('file locks', r'\bF_(OFD_)?(SETLKW?|GETLK)\b|\b(flock|lockf)\s*\(', r'shim/ledger/life\.c'),
+    ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|resolve\w*|frontend\w*|elf)\.[cS]|shim/policy/callsite\.c'),
+    ('environment', r'\benviron\b|\b(secure_)?getenv\s*\(', r'shim/base/settings\.c|shim/policy/visible\.c|shim/cli/\w+\.c'),
+    ('uthash', r'<uthash\.h>', r'shim/policy/\w+\.[ch]'),
+    ('libunwind', r'<libunwind\.h>', r'shim/policy/callsite\.c'),
+    ('cuda.h', r'<(cuda\w*|nvml)\.h>', r'shim/driver/driver\.h'),
+    ('simgpu', r'#include ".*simgpu', r'$'),
+)
+
+# What the library must never do in its host, as symbols: (why, names).
+BANNED = (
+    ('ends the program', 'exit _exit _Exit quick_exit abort __assert_fail raise'),
+    ('prints', 'printf vprintf puts putchar perror fputs fwrite __printf_chk __vprintf_chk stdout psignal'),
+    ('starts a thread or process', 'pthread_create thrd_create fork vfork system popen posix_spawn'),
+    ('changes signal handling', 'signal sigaction sigprocmask sigaltstack siginterrupt bsd_signal __sysv_signal'),
+    ('changes the environment', 'setenv putenv unsetenv clearenv'),
+    ('changes the process', 'umask chdir fchdir setlocale setrlimit prctl setuid setgid'),
+    ('registers a handler', 'atexit on_exit __cxa_atexit pthread_atfork __register_atfork'),
+)
+
+FAMILY = re.compile(r'(libc|libpthread|libdl|librt)\.so\.\d+|ld-linux.*')
+SECRET = re.compile(r'/w[o]rk/|\.\./s[h]ared|p[y]pi\.org|p[y]thonhosted|d[e]b\.debian|debian\.o[r]g|archive\.u[b]untu|'
+                    r'[c]onda\.org|[n]pmjs')
+
+
+def sh(*command, **kw):
+    r = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       errors='replace', cwd=SOURCE, **kw)
+    return r.returncode, r.stdout
+
+
+def listed():
+    """The tree's files, as git sees them; without git, all but the build's."""
+    status, text = sh('git', 'ls-files', '--cached', '--others', '--exclude-standard')
+    if status == 0:
+        names = text.splitlines()
+    else:
+        names = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob('*')]
+    return sorted(n for n in set(names) if (SOURCE / n).is_file() and not n.startswith(('build/', '.git/')))
+
+
+def text(name):
+    return (SOURCE / name).read_text(errors='replace')
+
+
+def code(name):
+    """The text with comments blanked, line numbers kept."""
+    blank = lambda m: m[0] if m[0].startswith('"') else re.sub(r'[^\n]', ' ', m[0])
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', blank, text(name), flags=re.S)
+
+
+def lines_with(name, pattern):
+    for number, line in enumerate(code(name).split('\n'), 1):
+        if re.search(pattern, line):
+            yield number, line.strip()
+
+
+class Lint:
+    def __init__(self, args):
+        self.build, self.files = args.build, listed()
+        self.c = [f for f in self.files if f.endswith(('.c', '.h'))]
+        self.shim = [f for f in self.c if f.startswith('shim/')]
+        self.flags = ['-D_GNU_SOURCE', '-Iinclude', '-Ishim', '-Itests', '-I%s/gen' % self.build, '-isystem', args.cuda,
+                      '-isystem', args.nvml, '-std=gnu11', '-fPIC', '-pthread']
+        self.warn = ['-Wall', '-Wextra', '-Wmissing-prototypes', '-Wstrict-prototypes', '-Wshadow', '-Wvla',
+                     '-Wno-unused-parameter', '-Werror']
+        self.objects = [p for floor in FLOORS for p in sorted((self.build / 'obj/shim' / floor).glob('*.o'))
+                        if (SOURCE / 'shim' / floor / p.name[:-2]).exists()]
+
+    def each(self, files, *command):
+        """Runs the command on each file, two at a time, and yields the output of those that fail."""
+        with ThreadPoolExecutor(2) as pool:
+            for name, (status, out) in zip(files, pool.map(lambda f: sh(*command, f), files)):
+                if status:
+                    yield '%s:\n%s' % (name, out.rstrip())
+
+    def floors(self):
+        """a file includes only its own floor and those below"""
+        for name in self.shim:
+            floor = name.split('/')[1]
+            may = ('base', 'cli') if floor == 'cli' else FLOORS[:FLOORS.index(floor) + 1] if floor in FLOORS else ()
+            for number, line in lines_with(name, r'^\s*#\s*include\s+"'):
+                target = re.search(r'"(.*?)"', line)[1]
+                top = target.split('/')[0] if '/' in target else floor
+                if target in ('cuquota/ledger.h', 'cuquota/cuquota.h') or target in FLOOR_EXCEPTIONS.get(name, ()):
+                    continue
+                if top not in may and not (SOURCE / 'shim' / floor / target).exists() and \
+                        not (self.build / 'gen' / target).exists():
+                    yield '%s:%d: floor %s may not include %s' % (name, number, floor, target)
+        for number, line in lines_with('include/cuquota/ledger.h', r'#\s*include'):
+            if '<stdint.h>' not in line:
+                yield 'include/cuquota/ledger.h:%d: needs more than <stdint.h>' % number
+
+    def doors(self):
+        """each awkward dependency is used in its own files only"""
+        for name in self.shim + [f for f in self.files if f.startswith('shim/') and f.endswith('.S')]:
+            for what, pattern, allowed in DOORS:
+                if not re.fullmatch(allowed, name):
+                    for number, line in lines_with(name, pattern):
+                        yield '%s:%d: %s is not for this file: %s' % (name, number, what, line)
+
+    def words(self):
+        """no typedef struct, no _t of our own, nothing that names a machine or a registry"""
+        for name in [f for f in self.shim if not f.startswith('shim/cli/')] + \
+                [f for f in self.c if f.startswith('include/')]:
+            for number, line in lines_with(name, r'\btypedef\s+(struct|union|enum)\b|\btypedef\b.*\w_t\s*;'):
+                yield '%s:%d: %s' % (name, number, line)
+        for name in self.files:
+            for number, line in enumerate(text(name).split('\n'), 1):
+                if SECRET.search(line):
+                    yield '%s:%d: names a place that is not the project\'s: %s' % (name, number, line.strip()[:100])
+
+    def length(self):
+        """files have one job and at most 400 lines, of at most 120 columns in C"""
+        for name in self.files:
+            if name.endswith(('.c', '.h', '.S', '.py', '.sh', '.mk')) or name in ('Makefile', 'tests/run', '.ci/run', '.ci/setup'):
+                count = text(name).count('\n')
+                if count > 400:
+                    yield '%s: %d lines' % (name, count)
+        for name in self.c:
+            for number, line in enumerate(text(name).split('\n'), 1):
+                if len(line.expandtabs(8)) > 120:
+                    yield '%s:%d: %d columns' % (name, number, len(line.expandtabs(8)))
+
+    def headers(self):
+        """every header compiles alone, for gcc and clang"""
+        headers = [f for f in self.c if f.endswith('.h')]
+        for compiler in ('gcc', 'clang'):
+            if shutil.which(compiler):
+                yield from self.alone(compiler, headers)
+
+    def alone(self, compiler, headers):
+        with ThreadPoolExecutor(2) as pool:
+            job = lambda h: sh(compiler, *self.flags, *self.warn, '-fsyntax-only', '-include', h, '-x', 'c', '/dev/null')
+            for name, (status, out) in zip(headers, pool.map(job, headers)):
+                if status:
+                    yield '%s alone, %s:\n%s' % (name, compiler, out.rstrip())
+
+    def warnings(self):
+        """no warning from gcc -Werror, nor from clang, in anything in C"""
+        sources = [f for f in self.c if f.endswith('.c') and f.startswith(('shim/', 'tests/', 'examples/', 'bench/'))]
+        yield from self.each(sources, 'gcc', *self.flags, *self.warn, '-O1', '-fsyntax-only')
+        if shutil.which('clang'):
+            yield from self.each([s for s in sources if s.startswith('shim/')], 'clang', *self.flags, *self.warn, '-fsyntax-only')
+
+    def analyzer(self):
+        """gcc -fanalyzer on the floors without the driver"""
+        sources = [f for f in self.shim if re.match(r'shim/(base|ledger)/.*\.c$', f)]
+        yield from self.each(sources, 'gcc', *self.flags, '-O1', '-fanalyzer', '-Werror', '-c', '-o', '/dev/null')
+
+    def cppcheck(self):
+        """cppcheck on the shim"""
+        sources = [f for f in self.shim if f.endswith('.c')]
+        if shutil.which('cppcheck') and sources:
+            status, out = sh('cppcheck', '-q', '-j2', '--std=c11', '--enable=warning,portability', '--inline-suppr',
+                             '--error-exitcode=1', '-D_GNU_SOURCE', '-Iinclude', '-Ishim',
+                             '--suppress=missingIncludeSystem', '--template={file}:{line}: {id}: {message}',
+                             *sources)
+            if status:
+                yield out.rstrip()
+
+    def format(self):
+        """clang-format would change nothing (make format does)"""
+        if shutil.which('clang-format'):
+            with ThreadPoolExecutor(2) as pool:
+                job = lambda f: sh('clang-format', '--dry-run', '-Werror', f)
+                for name, (status, out) in zip(self.c, pool.map(job, self.c)):
+                    if status:
+                        yield '%s: %d places' % (name, out.count('error:'))
+
+    def banned(self):
+        """the library does nothing in its host that it promised not to"""
+        for path in self.objects:
+            used = set(sh('nm', '-u', path)[1].split())
+            for why, names in BANNED:
+                for name in used & set(names.split()):
+                    yield '%s: %s: %s' % (path.relative_to(self.build / 'obj'), why, name)
+            for kind in re.findall(r'\.(fini_array|dtors)\b', sh('readelf', '-SW', path)[1]):
+                yield '%s: has a destructor (%s)' % (path.relative_to(self.build / 'obj'), kind)
+
+    def library(self):
+        """the library needs libc's family alone, is never unloaded, and exports exactly its rows"""
+        library = self.build / 'libcuquota.so'
+        dynamic = sh('readelf', '-dW', library)[1]
+        for name in re.findall(r'\(NEEDED\).*\[(.*)\]', dynamic):
+            if not FAMILY.fullmatch(name):
+                yield 'libcuquota.so needs ' + name
+        if re.search(r'\((RPATH|RUNPATH)\)', dynamic):
+            yield 'libcuquota.so has a run path'
+        if 'NODELETE' not in dynamic:
+            yield 'libcuquota.so is not linked -z nodelete'
+        for name in re.findall(r'\bU (\w+)', sh('nm', '-D', library)[1]):
+            if re.match(r'(cu|nvml)[A-Z]', name):
+                yield 'libcuquota.so has an undefined ' + name
+        if (SOURCE / 'shim/driver/exports.py').exists():
+            status, out = sh(sys.executable, 'shim/driver/exports.py', 'library', library, 'shim/driver/cuda.def',
+                             'shim/driver/nvml.def')
+            if status:
+                yield out.rstrip()
+
+    def scripts(self):
+        """shell scripts pass shellcheck, Python parses"""
+        for name in self.files:
+            head = text(name)[:60] if os.access(SOURCE / name, os.X_OK) or name.endswith(('.py', '.sh')) else ''
+            if name.endswith('.sh') or re.match(r'#!.*\b(ba|da)?sh\b', head):
+                if shutil.which('shellcheck'):
+                    status, out = sh('shellcheck', '-x', name)
+                    if status:
+                        yield out.strip()
+            elif name.endswith('.py') or re.match(r'#!.*python', head):
+                try:
+                    ast.parse(text(name), name)
+                except SyntaxError as e:
+                    yield '%s: %s' % (name, e)
+
+    def lists(self):
+        """mutants still find their text, reports are known, generated tables are up to date"""
+        for command in (['tests/mutate.py', '--check'], ['tests/reports.py', '--check'], ['tests/tables.py', '--check']):
+            if (SOURCE / command[0]).exists():
+                status, out = sh(sys.executable, *command)
+                if status:
+                    yield out.rstrip()
+
+
+CHECKS = ('floors', 'doors', 'words', 'length', 'headers', 'warnings', 'banned', 'library', 'scripts', 'lists', 'format',
+          'cppcheck', 'analyzer')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--build', type=pathlib.Path, default=pathlib.Path('build'))
+    parser.add_argument('--cuda')
+    parser.add_argument('--nvml')
+    parser.add_argument('only', nargs='*', choices=[*CHECKS, []])
+    args = parser.parse_args()
+    args.build = args.build.resolve()
+    args.cuda = os.path.abspath(args.cuda or args.build / 'nvidia/include')
+    args.nvml = os.path.abspath(args.nvml or args.build / 'nvidia/include')
+    lint, failed = Lint(args), []
+    for name in args.only or CHECKS:
+        check = getattr(lint, name)
+        wrong = list(check())
+        print('%-4s %-9s %s' % ('FAIL' if wrong else 'ok', name, check.__doc__), flush=True)
+        for line in wrong:
+            print('     ' + line.replace('\n', '\n     '), flush=True)
+        if wrong:
+            failed.append(name)
+    print('lint: ' + ('%d of the checks found something: %s' % (len(failed), ' '.join(failed)) if failed else 'clean'))
+    sys.exit(1 if failed else 0)
+
+
+main()
