@@ -116,7 +116,7 @@ $(TEST_BIN): $(BUILD)/tests/%: %.c | $(HEADERS) $(GEN)
 
 ## setup             install what the build and the tests need (Debian, Ubuntu; elsewhere say what)
 setup:
-	$(Q).ci/setup $(BUILD) $(CUDA_INCLUDE) $(NVML_INCLUDE)
+	$(Q).ci/setup $(BUILD) $(if $(filter-out $(NVIDIA),$(CUDA_INCLUDE) $(NVML_INCLUDE)),$(CUDA_INCLUDE) $(NVML_INCLUDE))
 
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 $(HEADERS): | setup ;

@@ -19,7 +19,7 @@ DOORS = (
     ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/ledger/(segment|life)\.c'),
     ('futex', r'\bSYS_futex\b|<linux/futex\.h>', r'shim/ledger/account\.c'),
     ('file locks', r'\bF_(OFD_)?(SETLKW?|GETLK)\b|\b(flock|lockf)\s*\(', r'shim/ledger/life\.c'),
-    ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|resolve\w*|frontend\w*|elf)\.[cS]|shim/policy/callsite\.c'),
+    ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|loader|resolve\w*|frontend\w*|elf)\.[chS]|shim/policy/callsite\.c'),
     ('environment', r'\benviron\b|\b(secure_)?getenv\s*\(', r'shim/base/settings\.c|shim/policy/visible\.c|shim/cli/\w+\.c'),
     ('uthash', r'<uthash\.h>', r'shim/policy/\w+\.[ch]'),
     ('libunwind', r'<libunwind\.h>', r'shim/policy/callsite\.c'),
@@ -173,7 +173,7 @@ class Lint:
         sources = [f for f in self.shim if f.endswith('.c')]
         if shutil.which('cppcheck') and sources:
             status, out = sh('cppcheck', '-q', '-j2', '--std=c11', '--enable=warning,portability', '--inline-suppr',
-                             '--error-exitcode=1', '-D_GNU_SOURCE', '-Iinclude', '-Ishim',
+                             '--error-exitcode=1', '-D_GNU_SOURCE', '-DElfW(type)=Elf64_##type', '-Iinclude', '-Ishim',
                              '--suppress=missingIncludeSystem', '--template={file}:{line}: {id}: {message}',
                              *sources)
             if status:
