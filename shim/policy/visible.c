@@ -1,0 +1,227 @@
+/*
+ * Handing the visible list to the driver; see visible.h.
+ *
+ * The driver reads CUDA_VISIBLE_DEVICES inside cuInit. Other threads may read and change the environment at the same
+ * time, so it is touched by single pointer stores, and what is handed over stays readable for ever.
+ */
+#include "policy/visible.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME "CUDA_VISIBLE_DEVICES="
+#define ENTRY (DEVICES_MAX * (UUID_TEXT + 1) + sizeof(NAME))
+
+static bool breached;  /* the driver shows what it must not */
+static pid_t verified; /* the process in which that was looked at, published after it */
+
+/* The caller's value, resolved inside the list: like the driver's, it ends at the first entry that names nothing. */
+static void compose(const struct visible *list, const char *value, char entry[ENTRY])
+{
+	struct span rest = span_of(value ? value : "");
+	struct text text;
+	char name_text[UUID_TEXT];
+	const char *separator = "";
+
+	text_init(&text, entry, ENTRY);
+	text_add(&text, NAME);
+	for (unsigned i = 0; !value && i < list->count; i++, separator = ",")
+		text_add(&text, "%s%s", separator, uuid_format(&list->device[i].uuid, name_text));
+	for (unsigned n = 0; value && rest.at && n < DEVICES_MAX; n++, separator = ",") {
+		const struct span word = span_trim(span_split(&rest, ','));
+		struct visible_device device;
+		struct parse_error error;
+		struct uuid_name name;
+		unsigned ordinal = 0;
+		size_t i = 0;
+
+		for (; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
+			ordinal = ordinal * 10 + (unsigned)(word.at[i] - '0');
+		if (i && i == word.length && ordinal < list->count)
+			device = list->device[ordinal];
+		else if (!word.length || i || uuid_name_parse(word, &name, &error) ||
+			 visible_match(list, &name, &device) != 1)
+			break;
+		text_add(&text, "%s%s", separator, uuid_format(&device.uuid, name_text));
+	}
+}
+
+/* The entry that is in the environment now; what stood there before, NULL if nothing did. */
+static char handed[ENTRY];
+static char *before;
+static char **own; /* the environment in which there was room for one more */
+static size_t own_room;
+
+static char **entry_find(const char *name, size_t length)
+{
+	char **e = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
+
+	for (; e && *e; e++)
+		if (!strncmp(*e, name, length))
+			return e;
+	return NULL;
+}
+
+static int hand_over(void)
+{
+	char **const entry = entry_find(NAME, sizeof(NAME) - 1);
+	char **const old = environ;
+	size_t count = 0;
+
+	if (entry) {
+		before = *entry;
+		__atomic_store_n(entry, handed, __ATOMIC_RELEASE);
+		return 0;
+	}
+	before = NULL;
+	while (old && old[count])
+		count++;
+	if (old != own || !own || count + 2 > own_room) {
+		/* Never freed: whoever reads the environment now may read on for ever. */
+		char **const more = malloc((count + 16) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		own = memcpy(more, old ? old : more, count * sizeof(*more));
+		own_room = count + 16;
+	}
+	own[count + 1] = NULL;
+	__atomic_store_n(&own[count], handed, __ATOMIC_RELEASE);
+	__atomic_store_n(&environ, own, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void put_back(void)
+{
+	char **e = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
+
+	if (!before) {
+		/* Under libc's lock, so that a setenv of this moment loses nothing. */
+		for (; e && *e; e++)
+			if (*e == handed) {
+				unsetenv("CUDA_VISIBLE_DEVICES");
+				return;
+			}
+		return;
+	}
+	for (; e && *e; e++) {
+		char *ours = handed;
+
+		__atomic_compare_exchange_n(e, &ours, before, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+}
+
+static void take_back(void)
+{
+	put_back();
+	/*
+	 * A setenv that was under way may have copied the entry into a new array. This one finds nothing and so
+	 * changes nothing, but it waits for libc's lock.
+	 */
+	unsetenv("CUQUOTA NO SUCH NAME");
+	put_back();
+	handed[0] = 0;
+}
+
+static bool is_shown(const struct visible *list, CUdevice device)
+{
+	struct uuid uuid = { .mig = 0 };
+	CUuuid bytes;
+
+	/* v1 gives the GPU of an instance, v2 the instance. */
+	for (int version = 2; version; version--) {
+		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device) :
+						   real.cuDeviceGetUuid(&bytes, device);
+
+		if (rc != CUDA_SUCCESS)
+			continue;
+		memcpy(uuid.bytes, bytes.bytes, sizeof(uuid.bytes));
+		for (uuid.mig = 0; uuid.mig < 2; uuid.mig++)
+			if (visible_find(list, &uuid))
+				return true;
+	}
+	return false;
+}
+
+/* Under the guard: does the driver show what it should? Until it has started there is nothing to say. */
+static CUresult verify(const struct visible *list)
+{
+	int count;
+
+	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS)
+		return CUDA_SUCCESS;
+	breached = false;
+	for (int i = 0; i < count && !breached; i++) {
+		CUdevice device;
+
+		if (real.cuDeviceGet(&device, i) == CUDA_SUCCESS && is_shown(list, device))
+			continue;
+		breached = true;
+		log_error("the driver shows device %d, which is not in CUQUOTA_VISIBLE_DEVICES: nothing can be had; was "
+			  "the driver started by another way, or the environment changed meanwhile?", i);
+	}
+	__atomic_store_n(&verified, getpid(), __ATOMIC_RELEASE);
+	return breached ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+/* Under the guard. */
+static CUresult init_hiding(const struct visible *list, unsigned flags)
+{
+	char **entry;
+	CUresult rc;
+
+	if (handed[0])
+		take_back(); /* forked in the middle of another thread's start */
+	if (verified == getpid())
+		return breached ? CUDA_ERROR_NOT_PERMITTED : real.cuInit(flags);
+	entry = entry_find(NAME, sizeof(NAME) - 1);
+	compose(list, entry ? *entry + sizeof(NAME) - 1 : NULL, handed);
+	if (hand_over()) {
+		handed[0] = 0;
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	rc = real.cuInit(flags);
+	take_back();
+	return rc == CUDA_SUCCESS ? verify(list) : rc;
+}
+
+CUresult visible_init(unsigned flags)
+{
+	const struct visible *list;
+	struct visible_hold hold;
+	CUresult rc;
+
+	if (visible_is_asking())
+		return real.cuInit(flags);
+	list = visible_get(false);
+	if (!list)
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (list->all)
+		return real.cuInit(flags);
+	hold = visible_enter();
+	rc = init_hiding(list, flags);
+	visible_leave(&hold);
+	return rc;
+}
+
+CUresult visible_check(void)
+{
+	const struct visible *const list = visible_get(false);
+	struct visible_hold hold;
+	CUresult rc;
+
+	if (!list)
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (list->all || visible_is_asking())
+		return CUDA_SUCCESS;
+	if (__atomic_load_n(&verified, __ATOMIC_ACQUIRE) == getpid())
+		return breached ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+	hold = visible_enter();
+	rc = verify(list);
+	visible_leave(&hold);
+	return rc;
+}
