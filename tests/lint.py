@@ -44,8 +44,11 @@ SECRET = re.compile(r'/w[o]rk/|\.\./s[h]ared|p[y]pi\.org|p[y]thonhosted|d[e]b\.d
 
 
 def sh(*command, **kw):
-    r = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                       errors='replace', cwd=SOURCE, **kw)
+    try:
+        r = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           errors='replace', cwd=SOURCE, **kw)
+    except FileNotFoundError as e:
+        return 127, str(e)
     return r.returncode, r.stdout
 
 
@@ -55,7 +58,7 @@ def listed():
     if status == 0:
         names = text.splitlines()
     else:
-        names = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob('*')]
+        names = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob('*') if '__pycache__' not in p.parts]
     return sorted(n for n in set(names) if (SOURCE / n).is_file() and not n.startswith(('build/', '.git/')))
 
 
