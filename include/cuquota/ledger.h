@@ -21,9 +21,10 @@
  *                      the two loads is counted twice, never missed: the sum errs upwards only.
  *   Standing back.     If only announcements stand in the way, the higher-numbered slot takes its own back and
  *                      waits for the lower one; the lowest keeps its own. Waits are bounded.
- *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch`, takes the credit of
- *                      those bound and waits for their announcements. A charge reads word, then epoch, then swaps
- *                      word: credit granted under an older epoch is never used.
+ *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch` and takes the credit of
+ *                      those bound. A charge reads word, then epoch, then swaps word, and goes to grow when the epoch
+ *                      is not that of its credit: credit granted under an older rule is never used, so nobody has
+ *                      to wait for a grower that summed before and commits after.
  *   Death.             Told by kernel file locks only (life and hold, see shim/ledger/life.h). The dead slot is
  *                      zeroed by whoever holds both its locks; until then its bytes count, which errs upwards.
  */
@@ -80,7 +81,8 @@ struct cuquota_header {
 	uint32_t epoch;	       /* any tightening raises it, never lowered; whoever holds the settle byte */
 	uint32_t members_high; /* slots at or above it were never used; anybody raises it by CAS, never lowered */
 	uint32_t requests;     /* not 0: some tenant has had a request, so the device must be summed; never lowered */
-	uint8_t reserved1[52];
+	uint32_t tenants_high; /* records at or above it were never used; raised under the settle byte, never lowered */
+	uint8_t reserved1[48];
 
 	/* Written by sweeps. */
 	uint64_t swept_ns;   /* CLOCK_MONOTONIC when the newest sweep began; CAS by the one who will sweep */
@@ -116,7 +118,7 @@ enum { CUQUOTA_FREE = 0, CUQUOTA_USED = 1 };
 /* One member. 64 bytes, one cache line: a grower reads one line for each. */
 struct cuquota_slot {
 	uint64_t word;	  /* charged in the low 32 bits, credit in the high: units. Owner raises; anybody takes credit */
-	uint32_t pending; /* units announced and not yet granted. Owner writes; others wait on it (futex) */
+	uint32_t pending; /* units announced and not yet granted. Owner writes; a waiter (futex) sets CUQUOTA_WAITED by CAS */
 	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by a joiner, last by a forgetter, both under its life byte */
 	uint32_t gen;	  /* raised by each joiner under the life byte, never lowered */
 	uint32_t tenant;  /* index of the tenant; written before state */
@@ -139,6 +141,8 @@ struct cuquota_detail {
 	uint8_t reserved1[96];
 };
 
+#define CUQUOTA_WAITED 0x80000000u /* in pending: somebody waits, wake on clearing */
+#define CUQUOTA_PENDING(pending) ((pending) & ~CUQUOTA_WAITED)
 #define CUQUOTA_CHARGED(word) ((uint32_t)(word))
 #define CUQUOTA_CREDIT(word) ((uint32_t)((word) >> 32))
 #define CUQUOTA_WORD(charged, credit) ((uint64_t)(credit) << 32 | (uint32_t)(charged))
@@ -165,6 +169,7 @@ CUQUOTA_AT(cuquota_header, boot_id, 136);
 CUQUOTA_AT(cuquota_header, epoch, 256);
 CUQUOTA_AT(cuquota_header, members_high, 260);
 CUQUOTA_AT(cuquota_header, requests, 264);
+CUQUOTA_AT(cuquota_header, tenants_high, 268);
 CUQUOTA_AT(cuquota_header, swept_ns, 320);
 CUQUOTA_AT(cuquota_header, swept_done_ns, 328);
 CUQUOTA_AT(cuquota_header, sweep_cost_ns, 336);

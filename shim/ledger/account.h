@@ -59,9 +59,9 @@ void account_watch(const struct member *member, struct account_watch *watch);
 bool account_undisturbed(const struct member *member, const struct account_watch *watch);
 
 /*
- * Take back the credit of the slots of `tenant` (UINT32_MAX: of all) but `except`, and wait for their announcements, at
- * most `limit_ms`. For whoever tightens a rule.
+ * Take back the credit of all slots of `tenant` (UINT32_MAX: of all tenants) but slot `except` (UINT32_MAX: none). For
+ * whoever tightens a rule, after raising the epoch, and before a refusal. Never waits.
  */
-void account_bind(const struct segment *segment, uint32_t tenant, uint32_t except, uint32_t limit_ms);
+void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except);
 
 #endif

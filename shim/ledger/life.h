@@ -23,6 +23,7 @@ enum life {
 struct life_lock {
 	void *page; /* the mapping that carries life, NULL without */
 	int hold;   /* the descriptor that carries hold, -1 without */
+	uint64_t device, inode; /* of the file behind hold: an application may close the number and reuse it */
 };
 
 /*
@@ -31,6 +32,8 @@ struct life_lock {
  * highest down), or -1 for the lowest that is free.
  */
 int life_take(const struct segment *segment, uint32_t slot, int reserved, struct life_lock *lock);
+/* Take a lost life byte of a slot whose hold is still ours anew. 0, -EAGAIN, -errno. */
+int life_revive(const struct segment *segment, uint32_t slot, struct life_lock *lock);
 /* Release both. The slot must have been given up before. */
 void life_release(struct life_lock *lock);
 /* In a forked child: close the inherited hold `descriptor`, if that number still is a life file of this ledger. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define SEGMENT_PATH 512 /* bytes of "<dir>/<UUID>", longer folders are refused */
-#define SEGMENT_WHY  256 /* bytes of a reason, one line without its end */
+#define SEGMENT_WHY  768 /* bytes of a reason, one line without its end */
 
 enum segment_access {
 	SEGMENT_MEMBER, /* read and write; creates folder and file where they are missing */
@@ -49,6 +49,13 @@ static inline uint32_t segment_high(const struct segment *segment)
 	uint32_t high = __atomic_load_n(&segment->header->members_high, __ATOMIC_SEQ_CST);
 
 	return high < segment->member_count ? high : segment->member_count;
+}
+
+static inline uint32_t segment_tenants_high(const struct segment *segment)
+{
+	uint32_t high = __atomic_load_n(&segment->header->tenants_high, __ATOMIC_SEQ_CST);
+
+	return high < segment->tenant_count ? high : segment->tenant_count;
 }
 
 /* `index` lies below member_count or tenant_count; one read from the file is checked with segment_has_tenant first. */

@@ -19,6 +19,7 @@ struct tenant_wish {
 struct tenant_outcome {
 	uint64_t limit, request; /* in force now */
 	bool conflict;		 /* they differ from what was brought */
+	uint64_t previous;	 /* the limit before, CUQUOTA_NONE without */
 	bool administered;	 /* because `cuquota set` holds */
 	uint64_t promised;	 /* on -ENOSPC: sum of the requests of the others */
 };
@@ -27,6 +28,8 @@ struct tenant_outcome {
 int tenant_find(const struct segment *segment, const char *name);
 /* Does any slot in use belong to it? */
 bool tenant_has_members(const struct segment *segment, uint32_t tenant);
+/* Did it lose its last member less than keep_ns ago? */
+bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns);
 /* Is its request still promised: it has members, or lost the last one less than keep_ns ago? */
 bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns);
 
@@ -40,8 +43,8 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 		  int *settled);
 /* After a slot of `tenant` was published. 0, or -ESTALE when the record became another's meanwhile: give the slot up. */
 int tenant_entered(const struct segment *segment, uint32_t tenant, const char *name);
-/* After a slot of `tenant` was freed: note when the last one left. */
-void tenant_left(const struct segment *segment, uint32_t tenant);
+/* Before `slot` of `tenant` is freed: if it is the last one, its request begins to run out now. */
+void tenant_leaving(const struct segment *segment, uint32_t tenant, uint32_t slot);
 
 /* Set limit and request from outside (`cuquota set`), or hand them back to the processes (`release`). 0, -ENOENT,
  * -EBUSY, -ENOSPC. */

@@ -1,0 +1,331 @@
+/*
+ * Charge, refund, grow. See account.h, and include/cuquota/ledger.h for the protocol and why it holds.
+ */
+#include "ledger/account.h"
+#include "base/point.h"
+#include "ledger/sum.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_ONCE_NS 1000000ull	 /* one futex wait: a wake that was missed costs this much */
+#define WAIT_ALL_NS  50000000ull /* all waits of a grow, then the other is judged */
+#define STOLEN_OFTEN 10000u	 /* never seen; ends a grow that others starve */
+#define MARK_UNITS   (33554432u / CUQUOTA_UNIT)
+
+static void wait_change(uint32_t *word, uint32_t value, uint64_t ns)
+{
+	const struct timespec limit = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+}
+
+static void wake_all(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* One thread of a process grows at a time. The word lies in the handle, which a forked child sees wiped, so free. */
+static void lock_growing(uint32_t *lock)
+{
+	uint32_t state = 0;
+
+	if (__atomic_compare_exchange_n(lock, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE))
+		wait_change(lock, 2, WAIT_ONCE_NS);
+}
+
+static void unlock_growing(uint32_t *lock)
+{
+	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) == 2)
+		wake_all(lock);
+}
+
+static void note_peak(struct member *member, uint32_t charged)
+{
+	struct cuquota_detail *detail = member_detail(member);
+
+	if (charged > __atomic_load_n(&detail->peak, __ATOMIC_RELAXED))
+		__atomic_store_n(&detail->peak, charged, __ATOMIC_RELAXED);
+}
+
+/*
+ * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of the
+ * epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
+ */
+static bool charge_credit(struct member *member, uint32_t units)
+{
+	struct cuquota_slot *slot = member_slot(member);
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
+
+	do {
+		if (CUQUOTA_CREDIT(word) < units)
+			return false;
+		if (__atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) !=
+		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
+			return false;
+		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word) + units, CUQUOTA_CREDIT(word) - units);
+		POINT("account.charging");
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	POINT("account.charged");
+	note_peak(member, CUQUOTA_CHARGED(next));
+	return true;
+}
+
+/* Nobody but the owner raises; this only ever lowers. */
+static void take_credit(struct cuquota_slot *slot)
+{
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+
+	while (CUQUOTA_CREDIT(word) &&
+	       !__atomic_compare_exchange_n(&slot->word, &word, CUQUOTA_WORD(CUQUOTA_CHARGED(word), 0), false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except)
+{
+	uint32_t high = segment_high(segment);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct cuquota_slot *slot = segment_slot(segment, i);
+
+		if (i == except || __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
+		    (tenant != UINT32_MAX && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
+			continue;
+		take_credit(slot);
+		POINT("account.credit_taken");
+	}
+}
+
+static void announce(struct cuquota_slot *slot, uint32_t units)
+{
+	POINT("account.announcing");
+	__atomic_store_n(&slot->pending, units, __ATOMIC_SEQ_CST);
+	POINT("account.announced");
+}
+
+static void retract(struct cuquota_slot *slot)
+{
+	POINT("account.retracting");
+	if (__atomic_exchange_n(&slot->pending, 0, __ATOMIC_SEQ_CST) & CUQUOTA_WAITED)
+		wake_all(&slot->pending);
+	POINT("account.retracted");
+}
+
+/* Until the announcement of `slot` changes, a little while at most. */
+static void wait_for(struct cuquota_slot *slot)
+{
+	uint32_t pending = __atomic_load_n(&slot->pending, __ATOMIC_SEQ_CST);
+
+	if (!CUQUOTA_PENDING(pending))
+		return;
+	if (!(pending & CUQUOTA_WAITED) &&
+	    !__atomic_compare_exchange_n(&slot->pending, &pending, pending | CUQUOTA_WAITED, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return;
+	POINT("account.waiting");
+	wait_change(&slot->pending, pending | CUQUOTA_WAITED, WAIT_ONCE_NS);
+}
+
+static void commit(struct cuquota_slot *slot, uint32_t units)
+{
+	POINT("account.committing");
+	/* Into the high half only: credit. What a stranger takes meanwhile is not disturbed. */
+	__atomic_add_fetch(&slot->word, CUQUOTA_WORD(0, units), __ATOMIC_SEQ_CST);
+	POINT("account.committed");
+}
+
+/* The credit of an older epoch is dropped before the new epoch is the handle's: it is never charged under the new one. */
+static void adopt_epoch(struct member *member)
+{
+	uint32_t epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
+
+	if (epoch == member->epoch)
+		return;
+	__atomic_store_n(&member->mark, 0, __ATOMIC_RELAXED);
+	take_credit(member_slot(member));
+	POINT("account.credit_dropped");
+	__atomic_store_n(&member->epoch, epoch, __ATOMIC_RELAXED);
+}
+
+/* An eighth of what is left for each member of the tenant, 32 MiB at most: idle credit must not starve the others. */
+static void set_mark(struct member *member, const struct sum *sum, uint32_t granted)
+{
+	uint64_t room = sum_room(sum) / CUQUOTA_UNIT;
+	uint64_t mark = room > granted ? (room - granted) / 8 / (sum->members ? sum->members : 1) : 0;
+
+	__atomic_store_n(&member->mark, mark < MARK_UNITS ? (uint32_t)mark : MARK_UNITS, __ATOMIC_RELAXED);
+}
+
+/*
+ * One try: announce, sum, and commit if the rules hold with everybody's announcements. True when credit was raised. Else
+ * `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then waited for.
+ */
+static enum verdict try_grow(struct member *member, uint32_t units, uint64_t until, struct sum *sum)
+{
+	struct cuquota_slot *slot = member_slot(member);
+	enum verdict verdict;
+
+	announce(slot, units);
+	for (;;) {
+		uint32_t lowest;
+
+		sum_take(member->segment, member->tenant, member->slot, sum);
+		POINT("account.summed");
+		verdict = sum_judge(sum, units, &lowest);
+		if (verdict == VERDICT_GRANT) {
+			commit(slot, units);
+			set_mark(member, sum, units);
+			break;
+		}
+		if (verdict != VERDICT_RACE)
+			break;
+		if (segment_now_ns() >= until) {
+			/* Alive but not running: what it announced counts as charged. */
+			verdict = sum->cause_with_pending;
+			break;
+		}
+		/* Of those in each other's way the lowest stays, and looks again for a lower one that appeared. */
+		if (lowest < member->slot) {
+			retract(slot);
+			wait_for(segment_slot(member->segment, lowest));
+			return VERDICT_RACE;
+		}
+		wait_for(segment_slot(member->segment, lowest));
+	}
+	retract(slot);
+	return verdict;
+}
+
+static void explain(const struct member *member, const struct sum *sum, uint32_t units, enum verdict verdict,
+		    struct refusal *refusal)
+{
+	const struct segment *segment = member->segment;
+	uint32_t high = segment_high(segment), top = UINT32_MAX;
+
+	if (!refusal)
+		return;
+	memset(refusal, 0, sizeof(*refusal));
+	refusal->cause = verdict == VERDICT_LIMIT ? REFUSED_LIMIT : REFUSED_GUARANTEE;
+	refusal->asked = (uint64_t)units * CUQUOTA_UNIT;
+	refusal->used = sum->charged * CUQUOTA_UNIT;
+	refusal->limit = sum->limit;
+	refusal->room = sum_room(sum);
+	for (uint32_t i = 0; i < high; i++) {
+		const struct cuquota_slot *slot = segment_slot(segment, i);
+		uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
+
+		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != CUQUOTA_USED ||
+		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != member->tenant)
+			continue;
+		if (top == UINT32_MAX || (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {
+			refusal->top_used = (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;
+			top = i;
+		}
+	}
+	if (top != UINT32_MAX) {
+		const struct cuquota_detail *detail = segment_detail(segment, top);
+
+		refusal->top_pid = detail->pid;
+		memcpy(refusal->top_command, detail->command, sizeof(refusal->top_command) - 1);
+	}
+}
+
+/* Once, before a refusal: what the dead held, and what others hold idle. */
+static void recover(struct member *member, enum verdict verdict, uint64_t begin)
+{
+	member_sweep(member->segment, begin);
+	account_take_credit(member->segment, verdict == VERDICT_LIMIT ? member->tenant : UINT32_MAX, member->slot);
+	POINT("account.recovered");
+}
+
+static int grow(struct member *member, uint32_t units, struct refusal *refusal)
+{
+	uint64_t begin = segment_now_ns(), until = begin + WAIT_ALL_NS;
+	enum verdict recovered = VERDICT_GRANT;
+	unsigned stolen = 0;
+	struct sum sum;
+
+	for (;;) {
+		enum verdict verdict;
+		uint32_t credit;
+
+		adopt_epoch(member);
+		if (charge_credit(member, units))
+			return 0;
+		credit = CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_SEQ_CST));
+		if (credit >= units)
+			continue;
+		verdict = try_grow(member, units - credit, until, &sum);
+		/* A grant that others took back before it was charged, as a refused one may, is asked for again. */
+		if (verdict == VERDICT_RACE || (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
+			continue;
+		if (verdict == VERDICT_GRANT)
+			verdict = VERDICT_LIMIT;
+		if (verdict > recovered) {
+			recover(member, verdict, begin);
+			recovered = verdict;
+			continue;
+		}
+		explain(member, &sum, units, verdict, refusal);
+		return -EDQUOT;
+	}
+}
+
+int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
+{
+	int rc, cancel, kept = errno;
+
+	if (!units || charge_credit(member, units))
+		return 0;
+	/* A thread that ended inside would leave the lock and the announcement behind. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	lock_growing(&member->growing);
+	rc = grow(member, units, refusal);
+	unlock_growing(&member->growing);
+	pthread_setcancelstate(cancel, NULL);
+	errno = kept;
+	return rc;
+}
+
+void account_refund(struct member *member, uint32_t units)
+{
+	struct cuquota_slot *slot = member_slot(member);
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
+
+	do {
+		uint32_t charged = CUQUOTA_CHARGED(word), credit = CUQUOTA_CREDIT(word), mark = 0, keep;
+
+		if (units > charged) /* never below nothing: a scribbled ledger must not make a tenant rich */
+			units = charged;
+		if (__atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) ==
+		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
+			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
+		/* More than the mark may just have been granted to another thread: that is left alone. */
+		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit : mark;
+		next = CUQUOTA_WORD(charged - units, keep);
+		POINT("account.refunding");
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	POINT("account.refunded");
+}
+
+void account_force(struct member *member, uint32_t units)
+{
+	struct cuquota_slot *slot = member_slot(member);
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
+
+	do {
+		uint64_t charged = (uint64_t)CUQUOTA_CHARGED(word) + units;
+
+		next = CUQUOTA_WORD(charged < UINT32_MAX ? (uint32_t)charged : UINT32_MAX, CUQUOTA_CREDIT(word));
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	POINT("account.forced");
+	note_peak(member, CUQUOTA_CHARGED(next));
+}

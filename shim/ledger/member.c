@@ -1,0 +1,327 @@
+/*
+ * Joining, leaving, forgetting. See member.h.
+ */
+#include "ledger/member.h"
+#include "base/point.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SWEEP_NS	50000000ull /* the longest that the dead wait for a sweep */
+#define SWEEP_SHARE	16	    /* a sweep may take one part in so many of the time */
+#define SWEEP_PATIENCE	60000000ull
+#define JOIN_ATTEMPTS	4
+
+/* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds nothing. */
+static void empty(const struct segment *segment, uint32_t index)
+{
+	struct cuquota_slot *slot = segment_slot(segment, index);
+
+	tenant_leaving(segment, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED), index);
+	POINT("member.leaving");
+	__atomic_store_n(&slot->pending, 0, __ATOMIC_SEQ_CST);
+	POINT("member.pending_cleared");
+	__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
+	POINT("member.word_cleared");
+	__atomic_store_n(&slot->state, CUQUOTA_FREE, __ATOMIC_SEQ_CST);
+	POINT("member.freed");
+}
+
+static bool forget(const struct segment *segment, struct life_file *file, uint32_t index)
+{
+	struct cuquota_slot *slot = segment_slot(segment, index);
+	bool forgotten = false;
+
+	if (life_claim(segment, file, index))
+		return false;
+	POINT("member.claimed");
+	/* Another may have forgotten it, and a joiner lived and died in it, since it was tested: look again. */
+	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED) {
+		empty(segment, index);
+		__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(), __ATOMIC_RELAXED);
+		forgotten = true;
+	}
+	life_unclaim(file, index);
+	POINT("member.unclaimed");
+	return forgotten;
+}
+
+static uint32_t sweep(const struct segment *segment, uint64_t begun)
+{
+	struct cuquota_header *header = segment->header;
+	struct life_file file = LIFE_FILE_CLOSED;
+	uint32_t high = segment_high(segment), count = 0;
+	uint64_t done;
+
+	POINT("member.sweeping");
+	for (uint32_t i = 0; i < high; i++) {
+		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
+			continue;
+		if (life_test(segment, &file, i) == LIFE_DEAD)
+			count += forget(segment, &file, i);
+	}
+	life_close(&file);
+	__atomic_store_n(&header->sweep_cost_ns, segment_now_ns() - begun, __ATOMIC_RELAXED);
+	done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
+	while (done < begun && !__atomic_compare_exchange_n(&header->swept_done_ns, &done, begun, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	POINT("member.swept");
+	return count;
+}
+
+/* How long after the begin of the last sweep the next may begin. */
+static uint64_t sweep_gap(const struct cuquota_header *header)
+{
+	uint64_t cost = __atomic_load_n(&header->sweep_cost_ns, __ATOMIC_RELAXED);
+
+	return cost < SWEEP_NS / SWEEP_SHARE ? cost * SWEEP_SHARE : SWEEP_NS;
+}
+
+/* Become the sweeper if the last sweep began `gap` ago. A time to come is of another boot and never holds us up. */
+static bool begin_sweep(struct cuquota_header *header, uint64_t gap, uint64_t *now)
+{
+	uint64_t begun = __atomic_load_n(&header->swept_ns, __ATOMIC_SEQ_CST);
+
+	*now = segment_now_ns();
+	if (begun <= *now && *now - begun < gap)
+		return false;
+	return __atomic_compare_exchange_n(&header->swept_ns, &begun, *now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+uint32_t member_sweep_now(const struct segment *segment)
+{
+	uint64_t now;
+
+	if (!segment->writable || !begin_sweep(segment->header, SWEEP_NS, &now))
+		return 0;
+	return sweep(segment, now);
+}
+
+uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns)
+{
+	struct cuquota_header *header = segment->header;
+	const struct timespec nap = {0, 200000};
+	uint64_t begin = segment_now_ns(), now = begin;
+
+	if (!segment->writable)
+		return 0;
+	/* One that another began in time may be stopped for ever: then ours is due after the gap. */
+	while (now - begin < SWEEP_PATIENCE) {
+		uint64_t done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
+
+		if (done >= fresh_ns && done <= now)
+			return 0;
+		if (begin_sweep(header, sweep_gap(header), &now))
+			return sweep(segment, now);
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+static void describe(struct cuquota_detail *detail)
+{
+	struct stat stat_now;
+	ssize_t length;
+	int file;
+
+	memset(detail, 0, sizeof(*detail));
+	detail->pid = getpid();
+	detail->joined_ns = segment_now_ns();
+	if (!stat("/proc/self/ns/pid", &stat_now))
+		detail->pid_namespace = (uint64_t)stat_now.st_ino;
+	file = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	length = read(file, detail->command, sizeof(detail->command) - 1);
+	detail->command[length > 0 ? length - 1 : 0] = '\0';
+	close(file);
+}
+
+static void raise_high(const struct segment *segment, uint32_t least)
+{
+	uint32_t *high = &segment->header->members_high;
+	uint32_t now = __atomic_load_n(high, __ATOMIC_SEQ_CST);
+
+	while (now < least &&
+	       !__atomic_compare_exchange_n(high, &now, least, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+/* Take a free slot with both its locks. Its index, or -ENFILE, or -errno. */
+static int take_slot(const struct segment *segment, int reserved, struct life_lock *life)
+{
+	for (uint32_t i = 0; i < segment->member_count; i++) {
+		int rc;
+
+		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) != CUQUOTA_FREE)
+			continue;
+		rc = life_take(segment, i, reserved, life);
+		if (!rc)
+			return (int)i;
+		if (rc != -EAGAIN)
+			return rc;
+	}
+	return -ENFILE;
+}
+
+/* The slot is ours by its locks; nobody reads it before state says so. Zeroed again: its last owner may have died in a
+ * join that never published. */
+static void publish(const struct segment *segment, uint32_t index, uint32_t tenant, struct member *member)
+{
+	struct cuquota_slot *slot = segment_slot(segment, index);
+
+	POINT("member.taken");
+	__atomic_store_n(&slot->pending, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
+	POINT("member.zeroed");
+	describe(segment_detail(segment, index));
+	member->gen = __atomic_add_fetch(&slot->gen, 1, __ATOMIC_SEQ_CST);
+	POINT("member.gen_raised");
+	__atomic_store_n(&slot->tenant, tenant, __ATOMIC_SEQ_CST);
+	POINT("member.tenant_stored");
+	raise_high(segment, index + 1);
+	POINT("member.high_raised");
+	__atomic_store_n(&slot->state, CUQUOTA_USED, __ATOMIC_SEQ_CST);
+	POINT("member.published");
+	member->slot = index;
+	member->tenant = tenant;
+	member->epoch = 0;
+	member->mark = 0;
+	member->growing = 0;
+	member->checked_ns = segment_now_ns();
+}
+
+static void explain(const struct segment *segment, const struct tenant_wish *wish,
+		    const struct tenant_outcome *outcome, int rc, char why[SEGMENT_WHY])
+{
+	switch (rc) {
+	case -ENOSPC:
+		snprintf(why, SEGMENT_WHY,
+			 "the request of tenant %.64s, %llu MiB, does not fit: others are promised %llu of %llu MiB on %s; "
+			 "lower CUQUOTA_MEMORY_REQUEST",
+			 wish->name, (unsigned long long)wish->request >> 20,
+			 (unsigned long long)outcome->promised >> 20,
+			 (unsigned long long)segment->header->device_bytes >> 20, segment->header->uuid);
+		break;
+	case -ENFILE:
+		snprintf(why, SEGMENT_WHY, "%s.ledger is full: it has %u members and %u tenants at most", segment->path,
+			 segment->member_count, segment->tenant_count);
+		break;
+	case -EBUSY:
+		snprintf(why, SEGMENT_WHY,
+			 "another process has been changing the rules of %s.ledger for over 2 s; is it stopped? See the "
+			 "owner of the lock on its .settle file in /proc/locks",
+			 segment->path);
+		break;
+	case -ENAMETOOLONG:
+		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s", CUQUOTA_NAME - 1,
+			 wish->name);
+		break;
+	default:
+		snprintf(why, SEGMENT_WHY, "cannot join %s.ledger: %s", segment->path, strerror(-rc));
+	}
+}
+
+int member_join(struct member *member, const struct segment *segment, const struct tenant_wish *wish, int reserved,
+		struct tenant_outcome *outcome, char why[SEGMENT_WHY])
+{
+	struct member joined = {.life = {.hold = -1}};
+	int tenant = -EAGAIN, slot = -EAGAIN, settled, rc = -EAGAIN;
+
+	member_sweep_now(segment);
+	for (int attempt = 0; attempt < JOIN_ATTEMPTS && rc; attempt++) {
+		tenant = tenant_settle(segment, wish, outcome, &settled);
+		/* Is the tenant whose limit stands in the way, or the table's fullness, only the dead's? */
+		if (!attempt && ((tenant >= 0 && outcome->conflict && !outcome->administered) || tenant == -ENFILE ||
+				 tenant == -ENOSPC)) {
+			life_settled(settled);
+			member_sweep(segment, segment_now_ns());
+			continue;
+		}
+		rc = tenant;
+		if (tenant < 0)
+			break;
+		POINT("member.settled");
+		slot = take_slot(segment, reserved, &joined.life);
+		if (slot == -ENFILE && !attempt) {
+			life_settled(settled);
+			member_sweep(segment, segment_now_ns());
+			continue;
+		}
+		rc = slot < 0 ? slot : 0;
+		if (!rc) {
+			publish(segment, (uint32_t)slot, (uint32_t)tenant, &joined);
+			joined.segment = segment;
+			rc = tenant_entered(segment, (uint32_t)tenant, wish->name);
+			if (rc)
+				member_leave(&joined);
+		}
+		life_settled(settled);
+		POINT("member.unsettled");
+		if (rc && rc != -ESTALE)
+			break;
+	}
+	if (rc) {
+		explain(segment, wish, outcome, rc, why);
+		return rc;
+	}
+	joined.segment = NULL;
+	*member = joined;
+	__atomic_store_n(&member->segment, segment, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void member_leave(struct member *member)
+{
+	const struct segment *segment = member->segment;
+
+	if (!segment)
+		return;
+	__atomic_store_n(&member->segment, NULL, __ATOMIC_RELEASE);
+	/* Only a place that is still ours is emptied: after a loss another may live in it. */
+	if (__atomic_load_n(&segment_slot(segment, member->slot)->gen, __ATOMIC_SEQ_CST) == member->gen &&
+	    __atomic_load_n(&segment_slot(segment, member->slot)->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED)
+		empty(segment, member->slot);
+	life_release(&member->life);
+	POINT("member.left");
+}
+
+static bool is_own(const struct member *member)
+{
+	const struct cuquota_slot *slot = segment_slot(member->segment, member->slot);
+
+	return __atomic_load_n(&slot->gen, __ATOMIC_SEQ_CST) == member->gen &&
+	       __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED;
+}
+
+bool member_is_current(const struct member *member)
+{
+	struct life_file file = LIFE_FILE_CLOSED;
+	bool alive;
+
+	if (!is_own(member))
+		return false;
+	alive = life_test(member->segment, &file, member->slot) == LIFE_ALIVE;
+	life_close(&file);
+	return alive && segment_is_linked(member->segment);
+}
+
+int member_revive(struct member *member)
+{
+	struct life_file file = LIFE_FILE_CLOSED;
+	int rc = 0;
+
+	if (!is_own(member) || !segment_is_linked(member->segment))
+		return -ESTALE;
+	if (life_test(member->segment, &file, member->slot) != LIFE_ALIVE)
+		rc = life_revive(member->segment, member->slot, &member->life);
+	life_close(&file);
+	/* A forgetter that came first has emptied the slot by now: the byte is free again, but the place is lost. */
+	return rc || !is_own(member) ? -ESTALE : 0;
+}

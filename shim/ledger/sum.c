@@ -1,0 +1,255 @@
+/*
+ * Sums over the slots, and the admission rule. See sum.h; the figures that are shown come from here too.
+ */
+#include "ledger/sum.h"
+#include "ledger/account.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TENANTS_SUMMED 256 /* records beyond, of a later release's larger table, share one entry, which errs upwards */
+
+/* What one slot adds. Pending before word: an announcement that was committed in between is counted twice, never missed. */
+struct reading {
+	uint32_t tenant, pending;
+	uint64_t word;
+};
+
+static bool read_slot(const struct segment *segment, uint32_t index, struct reading *reading)
+{
+	const struct cuquota_slot *slot = segment_slot(segment, index);
+
+	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
+		return false;
+	reading->tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
+	reading->pending = CUQUOTA_PENDING(__atomic_load_n(&slot->pending, __ATOMIC_SEQ_CST));
+	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+	return segment_has_tenant(segment, reading->tenant);
+}
+
+static uint64_t use_of(uint64_t word)
+{
+	return (uint64_t)CUQUOTA_CHARGED(word) + CUQUOTA_CREDIT(word);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What each tenant has, units. */
+struct shares {
+	uint64_t used[TENANTS_SUMMED], pending[TENANTS_SUMMED];
+	bool present[TENANTS_SUMMED];
+};
+
+static uint32_t entry_of(uint32_t tenant)
+{
+	return tenant < TENANTS_SUMMED ? tenant : TENANTS_SUMMED - 1;
+}
+
+static void sum_others(const struct segment *segment, uint32_t tenant, const struct shares *shares, struct sum *sum)
+{
+	uint32_t high = segment_tenants_high(segment);
+	uint64_t now = segment_now_ns();
+
+	for (uint32_t i = 0; i < high && i < TENANTS_SUMMED; i++) {
+		const struct cuquota_tenant *record = segment_tenant(segment, i);
+		uint64_t request = 0;
+
+		if (i == tenant)
+			continue;
+		if (__atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
+		    (shares->present[i] || tenant_is_kept(segment, i, now)))
+			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+		sum->others_bytes += larger(shares->used[i] * CUQUOTA_UNIT, request);
+		sum->others_pending_bytes += larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request);
+	}
+}
+
+void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	struct shares shares;
+	uint32_t high = segment_high(segment);
+
+	memset(sum, 0, sizeof(*sum));
+	sum->lowest_same = sum->lowest_any = UINT32_MAX;
+	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
+	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	sum->device_bytes = segment->header->device_bytes;
+	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
+	if (sum->requests)
+		memset(&shares, 0, sizeof(shares));
+	for (uint32_t i = 0; i < high; i++) {
+		struct reading reading;
+
+		if (!read_slot(segment, i, &reading))
+			continue;
+		if (i == self)
+			reading.pending = 0;
+		if (reading.pending && sum->lowest_any == UINT32_MAX)
+			sum->lowest_any = i;
+		if (reading.tenant == tenant) {
+			sum->members++;
+			sum->charged += CUQUOTA_CHARGED(reading.word);
+			sum->used += use_of(reading.word);
+			sum->pending += reading.pending;
+			if (reading.pending && sum->lowest_same == UINT32_MAX)
+				sum->lowest_same = i;
+		} else if (sum->requests) {
+			uint32_t entry = entry_of(reading.tenant);
+
+			shares.used[entry] += use_of(reading.word);
+			shares.pending[entry] += reading.pending;
+			shares.present[entry] = true;
+		}
+	}
+	if (sum->requests)
+		sum_others(segment, tenant, &shares, sum);
+}
+
+static enum verdict judge(const struct sum *sum, uint64_t used, uint64_t others_bytes)
+{
+	if (used > sum->limit / CUQUOTA_UNIT)
+		return VERDICT_LIMIT;
+	if (!sum->requests || used * CUQUOTA_UNIT <= sum->request)
+		return VERDICT_GRANT;
+	if (others_bytes > sum->device_bytes || used * CUQUOTA_UNIT > sum->device_bytes - others_bytes)
+		return VERDICT_GUARANTEE;
+	return VERDICT_GRANT;
+}
+
+enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest)
+{
+	enum verdict certain = judge(sum, sum->used + units, sum->others_bytes);
+
+	sum->cause_with_pending = judge(sum, sum->used + sum->pending + units, sum->others_pending_bytes);
+	if (certain != VERDICT_GRANT)
+		return certain;
+	if (sum->cause_with_pending == VERDICT_GRANT)
+		return VERDICT_GRANT;
+	*lowest = sum->cause_with_pending == VERDICT_LIMIT ? sum->lowest_same : sum->lowest_any;
+	return VERDICT_RACE;
+}
+
+/* What the rules leave for a tenant that uses `used` units. */
+static uint64_t room_beside(const struct sum *sum, uint64_t used, uint64_t others_bytes)
+{
+	uint64_t bytes = used * CUQUOTA_UNIT;
+	uint64_t room = sum->limit > bytes ? sum->limit - bytes : 0;
+	uint64_t most;
+
+	if (!sum->requests)
+		return sum->limit == CUQUOTA_NONE ? CUQUOTA_NONE : room;
+	most = sum->device_bytes > others_bytes ? sum->device_bytes - others_bytes : 0;
+	most = larger(most, sum->request);
+	most = most > bytes ? most - bytes : 0;
+	return room < most ? room : most;
+}
+
+uint64_t sum_room(const struct sum *sum)
+{
+	return room_beside(sum, sum->used, sum->others_bytes);
+}
+
+/* As sum_take, with idle credit counted as free, since whoever needs it may take it. Announcements are left aside. */
+static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum, uint64_t *others)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	struct shares shares;
+	uint32_t high = segment_high(segment);
+
+	memset(sum, 0, sizeof(*sum));
+	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
+	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	sum->device_bytes = segment->header->device_bytes;
+	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
+	memset(&shares, 0, sizeof(shares));
+	*others = 0;
+	for (uint32_t i = 0; i < high; i++) {
+		struct reading reading;
+
+		if (!read_slot(segment, i, &reading))
+			continue;
+		if (reading.tenant == tenant) {
+			sum->members++;
+			sum->charged += CUQUOTA_CHARGED(reading.word);
+			sum->used += use_of(reading.word);
+		} else {
+			*others += CUQUOTA_CHARGED(reading.word);
+			shares.used[entry_of(reading.tenant)] += CUQUOTA_CHARGED(reading.word);
+			shares.present[entry_of(reading.tenant)] = true;
+		}
+	}
+	if (sum->requests)
+		sum_others(segment, tenant, &shares, sum);
+}
+
+int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use)
+{
+	uint64_t others, wanted;
+	struct sum sum;
+
+	memset(use, 0, sizeof(*use));
+	if (!segment_has_tenant(segment, tenant))
+		return -ENOENT;
+	sum_charged(segment, tenant, &sum, &others);
+	use->charged = sum.charged * CUQUOTA_UNIT;
+	use->credit = (sum.used - sum.charged) * CUQUOTA_UNIT;
+	use->limit = sum.limit;
+	use->request = sum.request;
+	use->members = sum.members;
+	use->free = room_beside(&sum, sum.charged, sum.others_bytes);
+	wanted = others * CUQUOTA_UNIT + larger(use->charged, use->request);
+	use->lent = use->request && wanted > sum.device_bytes ? wanted - sum.device_bytes : 0;
+	if (use->lent > use->request)
+		use->lent = use->request;
+	return 0;
+}
+
+uint32_t account_room(const struct member *member)
+{
+	struct account_use use;
+	uint64_t units;
+
+	if (account_use(member->segment, member->tenant, &use))
+		return 0;
+	units = use.free / CUQUOTA_UNIT;
+	return units < CUQUOTA_WAITED ? (uint32_t)units : CUQUOTA_WAITED - 1;
+}
+
+/* FNV-1a over whole values: a change anywhere changes it, but for chance. */
+static uint64_t mix(uint64_t print, uint64_t value)
+{
+	return (print ^ value) * 0x100000001b3ull;
+}
+
+void account_watch(const struct member *member, struct account_watch *watch)
+{
+	uint32_t high = segment_high(member->segment);
+
+	memset(watch, 0, sizeof(*watch));
+	watch->print = 0xcbf29ce484222325ull;
+	for (uint32_t i = 0; i < high; i++) {
+		struct reading reading;
+
+		if (!read_slot(member->segment, i, &reading))
+			continue;
+		watch->charged += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
+		if (i == member->slot)
+			continue;
+		watch->others += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
+		watch->print = mix(mix(mix(watch->print, i), reading.word), reading.pending);
+		watch->print = mix(watch->print,
+				   __atomic_load_n(&segment_slot(member->segment, i)->gen, __ATOMIC_RELAXED));
+	}
+}
+
+bool account_undisturbed(const struct member *member, const struct account_watch *watch)
+{
+	struct account_watch now;
+
+	account_watch(member, &now);
+	return now.print == watch->print && now.others == watch->others;
+}

@@ -1,0 +1,279 @@
+/*
+ * Tenants of one device. See tenant.h.
+ */
+#include "ledger/tenant.h"
+#include "base/point.h"
+#include "ledger/account.h"
+#include "ledger/life.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SETTLE_MS 2000 /* how long another may settle before we give up with a reason */
+
+static bool is_used(const struct cuquota_tenant *record)
+{
+	return __atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED;
+}
+
+static bool is_called(const struct cuquota_tenant *record, const char *name)
+{
+	return !strncmp(record->name, name, sizeof(record->name));
+}
+
+int tenant_find(const struct segment *segment, const char *name)
+{
+	uint32_t high = segment_tenants_high(segment);
+
+	for (uint32_t i = 0; i < high; i++) {
+		const struct cuquota_tenant *record = segment_tenant(segment, i);
+
+		if (is_used(record) && is_called(record, name))
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+/* Is any slot but `except` in use by `tenant`? */
+static bool has_others(const struct segment *segment, uint32_t tenant, uint32_t except)
+{
+	uint32_t high = segment_high(segment);
+
+	for (uint32_t i = 0; i < high; i++) {
+		const struct cuquota_slot *slot = segment_slot(segment, i);
+
+		if (i != except && __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
+		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
+			return true;
+	}
+	return false;
+}
+
+bool tenant_has_members(const struct segment *segment, uint32_t tenant)
+{
+	return has_others(segment, tenant, UINT32_MAX);
+}
+
+bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	uint64_t left = __atomic_load_n(&record->left_ns, __ATOMIC_SEQ_CST);
+	uint64_t keep = __atomic_load_n(&record->keep_ns, __ATOMIC_RELAXED);
+
+	/* A time to come is of a boot before this one: nobody waits for that tenant any more. */
+	return left && left <= now_ns && now_ns - left < keep;
+}
+
+bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	return is_used(record) && __atomic_load_n(&record->request, __ATOMIC_SEQ_CST) &&
+	       (tenant_is_kept(segment, tenant, now_ns) || tenant_has_members(segment, tenant));
+}
+
+static uint64_t promised_to_others(const struct segment *segment, uint32_t tenant)
+{
+	uint64_t now = segment_now_ns(), sum = 0;
+	uint32_t high = segment_tenants_high(segment);
+
+	for (uint32_t i = 0; i < high; i++)
+		if (i != tenant && tenant_is_promised(segment, i, now))
+			sum += __atomic_load_n(&segment_tenant(segment, i)->request, __ATOMIC_SEQ_CST);
+	return sum;
+}
+
+/*
+ * A record for `name`, under the settle byte: a free one, else one whose tenant is gone with nothing promised. A joiner
+ * that found the old tenant just before publishes its slot, then looks at the record again (tenant_entered); we
+ * free the record, then look at the slots again: one of us sees the other.
+ */
+static int make(const struct segment *segment, const char *name)
+{
+	uint64_t now = segment_now_ns();
+	struct cuquota_tenant *record = NULL;
+	uint32_t index = 0;
+
+	for (uint32_t i = 0; i < segment->tenant_count && !record; i++) {
+		index = i;
+		if (!is_used(segment_tenant(segment, i)))
+			record = segment_tenant(segment, i);
+	}
+	for (uint32_t i = 0; i < segment->tenant_count && !record; i++) {
+		struct cuquota_tenant *old = segment_tenant(segment, i);
+
+		if (__atomic_load_n(&old->flags, __ATOMIC_RELAXED) & CUQUOTA_ADMINISTERED ||
+		    tenant_has_members(segment, i) || tenant_is_promised(segment, i, now))
+			continue;
+		__atomic_store_n(&old->state, CUQUOTA_FREE, __ATOMIC_SEQ_CST);
+		POINT("tenant.reclaimed");
+		if (tenant_has_members(segment, i)) {
+			__atomic_store_n(&old->state, CUQUOTA_USED, __ATOMIC_SEQ_CST);
+			continue;
+		}
+		index = i;
+		record = old;
+	}
+	if (!record)
+		return -ENFILE;
+	memset(record->name, 0, sizeof(record->name));
+	memcpy(record->name, name, strlen(name));
+	__atomic_store_n(&record->flags, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->limit, CUQUOTA_NONE, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->request, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->keep_ns, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->left_ns, 0, __ATOMIC_RELAXED);
+	POINT("tenant.named");
+	if (segment_tenants_high(segment) <= index)
+		__atomic_store_n(&segment->header->tenants_high, index + 1, __ATOMIC_SEQ_CST);
+	POINT("tenant.high_raised");
+	__atomic_store_n(&record->state, CUQUOTA_USED, __ATOMIC_SEQ_CST);
+	POINT("tenant.made");
+	return (int)index;
+}
+
+/*
+ * Store the rules and make them bind: the order is rule, requests, epoch, credit. A charge that reads the new epoch sums
+ * under the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted
+ * before we return.
+ */
+static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request, uint64_t keep_ns)
+{
+	struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	bool tighter = limit < __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) && tenant_has_members(segment, tenant);
+	bool promise = request > __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+
+	__atomic_store_n(&record->keep_ns, keep_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->limit, limit, __ATOMIC_SEQ_CST);
+	POINT("tenant.limit_stored");
+	if (request)
+		__atomic_store_n(&segment->header->requests, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&record->request, request, __ATOMIC_SEQ_CST);
+	POINT("tenant.request_stored");
+	if (!tighter && !promise)
+		return;
+	__atomic_add_fetch(&segment->header->epoch, 1, __ATOMIC_SEQ_CST);
+	POINT("tenant.epoch_raised");
+	account_take_credit(segment, promise ? UINT32_MAX : tenant, UINT32_MAX);
+	POINT("tenant.credit_taken");
+}
+
+/* What `wish` makes of the record's present rules. */
+static void combine(const struct cuquota_tenant *record, const struct tenant_wish *wish, bool fresh, uint64_t *limit,
+		    uint64_t *request)
+{
+	*limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
+	*request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_ADMINISTERED)
+		return;
+	if (fresh || wish->limit < *limit)
+		*limit = wish->limit;
+	if (fresh || wish->request > *request)
+		*request = wish->request;
+	if (*request > *limit)
+		*request = *limit;
+}
+
+static void report(const struct cuquota_tenant *record, const struct tenant_wish *wish, uint64_t previous,
+		   struct tenant_outcome *outcome)
+{
+	outcome->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
+	outcome->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	outcome->previous = previous;
+	outcome->administered = __atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_ADMINISTERED;
+	outcome->conflict = (wish->limit != CUQUOTA_NONE && wish->limit != outcome->limit) ||
+			    (wish->request && wish->request != outcome->request);
+}
+
+int tenant_settle(const struct segment *segment, const struct tenant_wish *wish, struct tenant_outcome *outcome,
+		  int *settled)
+{
+	uint64_t limit, request, previous = CUQUOTA_NONE;
+	struct cuquota_tenant *record;
+	int index;
+
+	*settled = -1;
+	memset(outcome, 0, sizeof(*outcome));
+	if (strlen(wish->name) >= CUQUOTA_NAME || !wish->name[0])
+		return -ENAMETOOLONG;
+	index = tenant_find(segment, wish->name);
+	if (index >= 0 && tenant_has_members(segment, (uint32_t)index)) {
+		record = segment_tenant(segment, (uint32_t)index);
+		combine(record, wish, false, &limit, &request);
+		if (limit == __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) &&
+		    request == __atomic_load_n(&record->request, __ATOMIC_SEQ_CST)) {
+			report(record, wish, limit, outcome);
+			return index;
+		}
+	}
+	*settled = life_settle(segment, SETTLE_MS);
+	if (*settled < 0)
+		return *settled;
+	index = tenant_find(segment, wish->name);
+	if (index < 0)
+		index = make(segment, wish->name);
+	else
+		previous = __atomic_load_n(&segment_tenant(segment, (uint32_t)index)->limit, __ATOMIC_SEQ_CST);
+	if (index >= 0) {
+		record = segment_tenant(segment, (uint32_t)index);
+		combine(record, wish, !tenant_has_members(segment, (uint32_t)index), &limit, &request);
+		outcome->promised = promised_to_others(segment, (uint32_t)index);
+		if (request && request > __atomic_load_n(&record->request, __ATOMIC_SEQ_CST) &&
+		    (outcome->promised > segment->header->device_bytes ||
+		     request > segment->header->device_bytes - outcome->promised))
+			index = -ENOSPC;
+	}
+	if (index < 0) {
+		life_settled(*settled);
+		*settled = -1;
+		return index;
+	}
+	store(segment, (uint32_t)index, limit, request, wish->keep_ns);
+	report(record, wish, previous, outcome);
+	return index;
+}
+
+int tenant_entered(const struct segment *segment, uint32_t tenant, const char *name)
+{
+	struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	if (!is_used(record) || !is_called(record, name))
+		return -ESTALE;
+	__atomic_store_n(&record->left_ns, 0, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/* Before the slot is free: a death in between leaves the slot used, and whoever forgets it stamps again. */
+void tenant_leaving(const struct segment *segment, uint32_t tenant, uint32_t slot)
+{
+	if (segment_has_tenant(segment, tenant) && !has_others(segment, tenant, slot))
+		__atomic_store_n(&segment_tenant(segment, tenant)->left_ns, segment_now_ns(), __ATOMIC_SEQ_CST);
+}
+
+int tenant_administer(const struct segment *segment, const struct tenant_wish *wish, bool release)
+{
+	struct cuquota_tenant *record;
+	uint64_t promised;
+	int settled, index;
+
+	settled = life_settle(segment, SETTLE_MS);
+	if (settled < 0)
+		return settled;
+	index = tenant_find(segment, wish->name);
+	if (index >= 0) {
+		record = segment_tenant(segment, (uint32_t)index);
+		promised = promised_to_others(segment, (uint32_t)index);
+		if (release) {
+			__atomic_and_fetch(&record->flags, ~CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
+		} else if (promised > segment->header->device_bytes ||
+			   wish->request > segment->header->device_bytes - promised) {
+			index = -ENOSPC;
+		} else {
+			__atomic_or_fetch(&record->flags, CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
+			store(segment, (uint32_t)index, wish->limit,
+			      wish->request < wish->limit ? wish->request : wish->limit, wish->keep_ns);
+		}
+	}
+	life_settled(settled);
+	return index < 0 ? index : 0;
+}
