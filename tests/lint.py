@@ -16,7 +16,7 @@ FLOOR_EXCEPTIONS = {}
 
 # Each awkward dependency has its doors: what, how it looks, which files may.
 DOORS = (
-    ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/ledger/(segment|life)\.c'),
+    ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/(ledger/(segment|life)|policy/wiped)\.c'),
     ('futex', r'\bSYS_futex\b|<linux/futex\.h>', r'shim/ledger/account\.c'),
     ('file locks', r'\bF_(OFD_)?(SETLKW?|GETLK)\b|\b(flock|lockf)\s*\(', r'shim/ledger/life\.c'),
     ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|loader|resolve\w*|frontend\w*|elf)\.[chS]|shim/policy/callsite\.c'),

@@ -1,0 +1,57 @@
+/*
+ * Contexts and what they cost. Owns: which contexts this process has, the charge of each, the spare grain of each
+ * device, and the learning of a context's cost. Promise: each context is charged once, before it is made, however many
+ * threads make it; a failed call charges nothing; the end of a context refunds it and all its blocks.
+ * One thread at a time makes or drops contexts of one device.
+ */
+#ifndef POLICY_CONTEXT_H
+#define POLICY_CONTEXT_H
+
+#include "policy/state.h"
+
+enum context_call {
+	CONTEXT_RETAIN,	 /* cuDevicePrimaryCtxRetain: undone by a release */
+	CONTEXT_GREEN,	 /* another call that may make the primary context; the caller undoes it */
+	CONTEXT_CREATE,	 /* cuCtxCreate: undone by cuCtxDestroy */
+	CONTEXT_RELEASE, /* may drop the primary context: release, reset, cuGreenCtxDestroy */
+	CONTEXT_DESTROY, /* drops a created one: cuCtxDestroy, cuCtxDetach */
+};
+
+struct context_change {
+	const struct device *device; /* NULL: nothing to do */
+	enum context_call call;
+	CUcontext context;
+	uint32_t units;
+	uint32_t spare;
+	uint8_t seat;
+	bool partial; /* the estimate did not fit: holds what was left */
+	int cancel;
+};
+
+/*
+ * Before a call that makes a context on `ordinal`. CUDA_SUCCESS or the code to return. After it context_made in every
+ * case that context_make succeeded; `context` (may be NULL for CONTEXT_GREEN) is read only when rc is CUDA_SUCCESS. It
+ * returns the code for the caller: CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then undone
+ * (but for CONTEXT_GREEN).
+ *
+ *	rc = context_make(&change, CONTEXT_RETAIN, device);
+ *	if (rc == CUDA_SUCCESS)
+ *		rc = context_made(&change, real.cuDevicePrimaryCtxRetain(pctx, device), pctx);
+ */
+CUresult context_make(struct context_change *change, enum context_call call, CUdevice ordinal);
+CUresult context_made(struct context_change *change, CUresult rc, const CUcontext *context);
+
+/* The same around a call that may drop the primary context of `ordinal`. */
+void context_release(struct context_change *change, CUdevice ordinal);
+CUresult context_released(struct context_change *change, CUresult rc);
+
+/* Around cuCtxDestroy and cuCtxDetach of `context` (NULL: the current one). */
+void context_destroy(struct context_change *change, CUcontext context);
+CUresult context_destroyed(struct context_change *change, CUresult rc);
+/* After a successful cuCtxAttach: cuCtxDetach has to be called once more. */
+void context_attached(CUcontext context);
+
+/* For claims: the serial of the context that device_current found, and the epoch that any end of a context raises. */
+uint32_t context_serial(void);
+
+#endif
