@@ -12,7 +12,9 @@
 
 #define DEVICES_MAX 64
 
-enum device_key_kind { KEY_ANY, KEY_INDEX, KEY_UUID };
+enum device_key_kind { KEY_ANY,
+		       KEY_INDEX,
+		       KEY_UUID };
 
 struct device_key {
 	enum device_key_kind kind;
@@ -30,7 +32,9 @@ struct device_amounts {
 	struct device_amount entry[DEVICES_MAX];
 };
 
-enum visible_kind { VISIBLE_ALL, VISIBLE_NONE, VISIBLE_LIST };
+enum visible_kind { VISIBLE_ALL,
+		    VISIBLE_NONE,
+		    VISIBLE_LIST };
 
 struct visible_list {
 	enum visible_kind kind;

@@ -13,11 +13,11 @@
 
 /* Where to look. */
 struct identity_source {
-	const char *mountinfo;	  /* /proc/self/mountinfo */
-	const char *cgroup;	  /* /proc/self/cgroup */
+	const char *mountinfo;	   /* /proc/self/mountinfo */
+	const char *cgroup;	   /* /proc/self/cgroup */
 	const char *pid_namespace; /* /proc/self/ns/pid */
-	const char *cgroup_mount; /* /sys/fs/cgroup */
-	bool any_filesystem;	  /* tests: the cgroup mount need not be a cgroup file system */
+	const char *cgroup_mount;  /* /sys/fs/cgroup */
+	bool any_filesystem;	   /* tests: the cgroup mount need not be a cgroup file system */
 };
 
 extern const struct identity_source identity_proc;

@@ -13,7 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_OFF, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_OFF,
+		 LOG_ERROR,
+		 LOG_WARN,
+		 LOG_INFO,
+		 LOG_DEBUG };
 
 #define LOG_LINE 1024 /* bytes of a line at most, newline included */
 

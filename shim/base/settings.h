@@ -14,7 +14,8 @@
 #define SETTINGS_TENANT 128 /* bytes of a tenant's name, its NUL included */
 #define SETTINGS_PATH 1024
 
-enum on_error { ON_ERROR_DENY, ON_ERROR_ALLOW };
+enum on_error { ON_ERROR_DENY,
+		ON_ERROR_ALLOW };
 
 #define SETTINGS_NOTES 6
 #define SETTINGS_NOTE 640

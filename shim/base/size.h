@@ -25,9 +25,9 @@ struct amount {
 #define AMOUNT_UNLIMITED UINT64_MAX
 
 enum { /* what else than a positive size is accepted */
-	SIZE_PERCENT = 1,
-	SIZE_NONE = 2,
-	SIZE_ZERO = 4,
+       SIZE_PERCENT = 1,
+       SIZE_NONE = 2,
+       SIZE_ZERO = 4,
 };
 
 /* 0 or -EINVAL with *error set. White space around is ignored; an empty text is an error here. */

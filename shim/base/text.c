@@ -73,7 +73,13 @@ static void put_string(struct text *text, const struct field *field, const char 
 	put_padded(text, field, s, most == SIZE_MAX ? strlen(s) : strnlen(s, most));
 }
 
-enum length { LENGTH_INT, LENGTH_CHAR, LENGTH_SHORT, LENGTH_LONG, LENGTH_LLONG, LENGTH_SIZE, LENGTH_MAX };
+enum length { LENGTH_INT,
+	      LENGTH_CHAR,
+	      LENGTH_SHORT,
+	      LENGTH_LONG,
+	      LENGTH_LLONG,
+	      LENGTH_SIZE,
+	      LENGTH_MAX };
 
 static const char *read_length(const char *f, enum length *length)
 {

@@ -1,0 +1,115 @@
+/*
+ * In a list of limits a UUID wins over an index, an index over `*`; every form of key is effective.
+ * report: CP-03
+ */
+#include "settings_helper.h"
+
+#define A "GPU-1f2e3d4c-0000-1111-2222-333344445555"
+#define B "GPU-1f2e0000-0000-1111-2222-333344445555"
+#define C "MIG-1f2e3d4c-0000-1111-2222-333344445555"
+
+static void expect(const struct settings *settings, const char *name, unsigned index, uint64_t bytes)
+{
+	const struct uuid uuid = uuid_from(name);
+	uint64_t got;
+
+	if (settings->refused) {
+		print_notes(settings);
+		fail_msg("refused");
+	}
+	assert_int_equal(settings_limit(settings, &uuid, index, 24 * GIB, &got), 0);
+	if (got != bytes)
+		fail_msg("%s at %u: %llu, want %llu", name, index, (unsigned long long)got,
+			 (unsigned long long)bytes);
+}
+
+static void every_form_of_key(void **state)
+{
+	const struct settings *s = SETTINGS("CUQUOTA_MEMORY_LIMIT=" A "=8G");
+
+	expect(s, A, 3, 8 * GIB);
+	expect(s, B, 0, AMOUNT_UNLIMITED);
+	expect(s, C, 0, AMOUNT_UNLIMITED);
+	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=gpu-1F2E3=8G");
+	expect(s, A, 0, 8 * GIB);
+	expect(s, B, 0, AMOUNT_UNLIMITED);
+	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=1=50%");
+	expect(s, A, 1, 12 * GIB);
+	expect(s, A, 0, AMOUNT_UNLIMITED);
+	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=MIG-1f2e=1G");
+	expect(s, C, 0, GIB);
+	expect(s, A, 0, AMOUNT_UNLIMITED);
+	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=6G");
+	expect(s, A, 0, 6 * GIB);
+	expect(s, B, 7, 6 * GIB);
+}
+
+static void the_most_exact_wins_whatever_the_order(void **state)
+{
+	const struct settings *s =
+		SETTINGS("CUQUOTA_MEMORY_LIMIT= * = 2G , 1=50%, GPU-1f2e=3G,GPU-1f2e3=8G ");
+
+	expect(s, A, 1, 8 * GIB);
+	expect(s, B, 1, 3 * GIB);
+	expect(s, C, 1, 12 * GIB);
+	expect(s, C, 0, 2 * GIB);
+	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f2e=none,*=2G");
+	expect(s, A, 0, AMOUNT_UNLIMITED);
+	expect(s, C, 0, 2 * GIB);
+}
+
+static void the_same_key_twice_is_refused(void **state)
+{
+	assert_true(SETTINGS("CUQUOTA_MEMORY_LIMIT=1=2G,1=3G")->refused);
+	assert_true(SETTINGS("CUQUOTA_MEMORY_LIMIT=1=2G,01=3G")->refused);
+	assert_true(SETTINGS("CUQUOTA_MEMORY_LIMIT=*=2G,*=2G")->refused);
+	assert_true(SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f=2G,gpu-1F=3G")->refused);
+	assert_non_null(note_with(SETTINGS("CUQUOTA_MEMORY_LIMIT=1=2G,1=3G"),
+				  "character 6: the same device twice"));
+}
+
+static void malformed_lists_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"1=2G,",
+		",1=2G",
+		"1=2G,,0=1G",
+		"2G,1=2G",
+		"1=2G,3G",
+		"=2G",
+		"1=",
+		"x=2G",
+		"GPU-=2G",
+		"GPU-xyz=2G",
+		"1=2G;0=1G",
+		"GPU-1f2e=2G=3G",
+		"99999=1G",
+		"1,5G",
+		"GPU-1f2e3d4c5=1G",
+		"none=2G",
+		"-1=2G",
+	};
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char pair[128];
+		const struct settings *settings;
+
+		snprintf(pair, sizeof(pair), "CUQUOTA_MEMORY_LIMIT=%s", texts[i]);
+		settings = SETTINGS(pair);
+		if (!settings->refused || settings->limit.count)
+			fail_msg("%s: refused %d, %u entries in force", pair, settings->refused,
+				 settings->limit.count);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_form_of_key),
+		cmocka_unit_test(the_most_exact_wins_whatever_the_order),
+		cmocka_unit_test(the_same_key_twice_is_refused),
+		cmocka_unit_test(malformed_lists_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
