@@ -60,6 +60,9 @@ static inline struct nvml_driver *nvml_driver_get(void)
 #define real (*driver_get())
 #define real_nvml (*nvml_driver_get())
 
+/* Is a limit or a request in force? Until the policy floor knows, yes. */
+bool limited(void);
+
 /* Another copy of this library came first in this process: wrappers of this one must do nothing of their own. */
 bool driver_aside(void);
 

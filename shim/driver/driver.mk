@@ -16,3 +16,10 @@ $(BUILD)/gen/wrappers.ok: $(call obj,$(SHIM_SRC)) $(DEFS) shim/driver/exports.py
 SHIM_DEPS += $(BUILD)/gen/exports.map $(BUILD)/gen/wrappers.ok
 # -Bsymbolic: the hook map must hold our own functions, whoever else in the process defines the same names.
 SHIM_LINK += -Wl,-Bsymbolic -Wl,--version-script,$(BUILD)/gen/exports.map
+
+# Which symbol answers for a name at a version, out of NVIDIA's own header.
+$(BUILD)/gen/versions.h: shim/driver/versions.py $(CUDA_INCLUDE)/cuda.h
+	$(Q)mkdir -p $(@D)
+	$(Q)python3 $< $@ $(CUDA_INCLUDE)
+
+GEN += $(BUILD)/gen/versions.h

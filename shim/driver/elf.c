@@ -15,7 +15,7 @@ bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *
 	const ElfW(Dyn) *dynamic = NULL;
 	ElfW(Xword) soname = 0, rpath = 0, runpath = 0;
 
-	*image = (struct elf_image){ .base = base, .phdr = phdr, .phnum = phnum, .path = path ? path : "" };
+	*image = (struct elf_image){.base = base, .phdr = phdr, .phnum = phnum, .path = path ? path : ""};
 	for (unsigned i = 0; i < phnum; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(base + phdr[i].p_vaddr);
@@ -79,7 +79,7 @@ static int each_step(struct dl_phdr_info *info, size_t size, void *arg)
 
 bool elf_each(bool (*visit)(const struct elf_image *image, void *arg), void *arg)
 {
-	struct each each = { visit, arg };
+	struct each each = {visit, arg};
 
 	return dl_iterate_phdr(each_step, &each) != 0;
 }
@@ -101,7 +101,7 @@ static bool find_step(const struct elf_image *image, void *arg)
 
 bool elf_find(const void *address, struct elf_image *image)
 {
-	struct find find = { address, image };
+	struct find find = {address, image};
 
 	return elf_each(find_step, &find);
 }
@@ -137,7 +137,8 @@ static int match(const struct elf_image *image, uint32_t index, const char *name
 {
 	const ElfW(Sym) *const sym = &image->symtab[index];
 
-	if (sym->st_shndx == SHN_UNDEF || !sym->st_value || strcmp(image->strtab + sym->st_name, name))
+	if (sym->st_shndx == SHN_UNDEF || !__atomic_load_n(&sym->st_value, __ATOMIC_RELAXED) ||
+	    strcmp(image->strtab + sym->st_name, name))
 		return 0;
 	return image->versym && image->versym[index] & 0x8000 ? 1 : 2;
 }
@@ -209,7 +210,7 @@ ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name)
 
 void *elf_address(const struct elf_image *image, const ElfW(Sym) *symbol)
 {
-	void *const address = (void *)(image->base + symbol->st_value);
+	void *const address = (void *)(image->base + __atomic_load_n(&symbol->st_value, __ATOMIC_ACQUIRE));
 
 	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
 		return ((void *(*)(void))address)();

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-static bool is_libc(const struct elf_image *image)
+bool loader_is_libc(const struct elf_image *image)
 {
 	const char *const slash = strrchr(image->path, '/');
-	const char *const name = image->soname ? image->soname : slash ? slash + 1 : image->path;
+	const char *const name = image->soname ? image->soname : slash ? slash + 1
+								       : image->path;
 
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libdl.", 6) || !strncmp(name, "ld-musl", 7);
 }
@@ -26,7 +27,7 @@ static bool step(const struct elf_image *image, void *arg)
 {
 	struct loader *const loader = arg;
 
-	if (is_libc(image)) {
+	if (loader_is_libc(image)) {
 		fill(image, (void **)&loader->sym, "dlsym");
 		fill(image, (void **)&loader->vsym, "dlvsym");
 		fill(image, (void **)&loader->open, "dlopen");
@@ -39,7 +40,7 @@ const struct loader *loader_get(void)
 {
 	static struct loader loader;
 	static bool known;
-	struct loader found = { 0 };
+	struct loader found = {0};
 
 	/* Threads that come at once store the same values. */
 	if (__builtin_expect(!__atomic_load_n(&known, __ATOMIC_ACQUIRE), 0)) {

@@ -9,6 +9,9 @@
 #define DRIVER_LOADER_H
 
 #include <dlfcn.h>
+#include <stdbool.h>
+
+struct elf_image;
 
 struct loader {
 	void *(*sym)(void *handle, const char *name);
@@ -18,5 +21,8 @@ struct loader {
 };
 
 const struct loader *loader_get(void);
+
+/* Is this object one that may hold them: libc, libdl or musl's linker? */
+bool loader_is_libc(const struct elf_image *image);
 
 #endif

@@ -1,0 +1,208 @@
+/*
+ * What happens before dlopen and dlmopen go on; see door.h.
+ *
+ * A driver that the call would load is loaded first, by us, along the caller's own search path, so that it is adopted
+ * (library.h) before the caller can look into it; the caller's call then finds it loaded. Only then comes the jump.
+ */
+#include "base/log.h"
+#include "driver/copies.h"
+#include "driver/door.h"
+#include "driver/library.h"
+#include "driver/loader.h"
+#include "driver/search.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0
+#endif
+#ifndef LM_ID_NEWLM
+#define LM_ID_NEWLM (-1)
+#endif
+
+static void *int_to_arg(long value)
+{
+	return (void *)value;
+}
+
+/* Opens a driver in our namespace and adopts it. `flags` are the caller's: what is not to be loaded is not loaded. */
+static void open_here(struct library *library, const char *path, int flags)
+{
+	struct elf_image image;
+	struct link_map *map;
+	Dl_info info;
+	void *handle;
+
+	handle = loader_get()->open(path, RTLD_NOW | RTLD_LOCAL | (flags & RTLD_NOLOAD));
+	if (!handle)
+		return;
+	if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info) &&
+	    elf_image_mapped(&image, info.dli_fbase, map->l_name) && library_of(&image) == library)
+		library_adopt(library, &image);
+	/* The process's own copy is pinned; any other one stays as long as the caller's call keeps it. */
+}
+
+/* The driver that `file` is, in any spelling. `path` is where it will be found. */
+static struct library *target(const void *caller, const char *file, char path[PATH_MAX])
+{
+	if (strchr(file, '/')) {
+		if (snprintf(path, PATH_MAX, "%s", file) >= PATH_MAX)
+			return NULL;
+		return search_is_driver(path);
+	}
+	if (!library_named(file))
+		return NULL;
+	if (!search_caller(caller, file, path))
+		snprintf(path, PATH_MAX, "%s", file);
+	return library_named(file);
+}
+
+static void prepare(struct door_call *call, const char *file, void **flags)
+{
+	char path[PATH_MAX], needed[LIBRARIES][PATH_MAX];
+	struct library *const library = target(call->caller, file, path);
+	const int mode = (int)(long)*flags;
+	unsigned needs;
+
+	if (library) {
+		open_here(library, path, mode);
+		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
+		return;
+	}
+	if (mode & RTLD_DEEPBIND && search_reaches_driver(call->caller, file)) {
+		log_debug("%s is opened without RTLD_DEEPBIND, because it names the driver", file);
+		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
+	}
+	if (!strchr(file, '/'))
+		return;
+	needs = search_needs_driver(file, needed);
+	for (int i = 0; i < LIBRARIES; i++)
+		if (needs & 1u << i)
+			open_here(&libraries[i], *needed[i] ? needed[i] : libraries[i].file, mode);
+}
+
+/* Where this very file is; the name that it was preloaded by may be relative to another folder. */
+static bool own_path(char path[PATH_MAX])
+{
+	const unsigned long self = (unsigned long)own_path;
+	char line[PATH_MAX + 128];
+	size_t held = 0;
+	ssize_t got;
+	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	bool found = false;
+
+	while (fd >= 0 && !found && (got = read(fd, line + held, sizeof(line) - 1 - held)) > 0) {
+		char *begin = line, *end;
+
+		line[held += got] = '\0';
+		for (; !found && (end = strchr(begin, '\n')); begin = end + 1) {
+			unsigned long low, high;
+			const char *slash;
+
+			*end = '\0';
+			slash = strchr(begin, '/');
+			found = slash && sscanf(begin, "%lx-%lx", &low, &high) == 2 && low <= self && self < high &&
+				snprintf(path, PATH_MAX, "%s", slash) < PATH_MAX;
+		}
+		held = strlen(begin);
+		memmove(line, begin, held);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* Makes the new namespace ourselves, with a copy of this library at its head, and gives its number. */
+static bool new_namespace(long *number)
+{
+	char path[PATH_MAX];
+	Dl_info info;
+	Lmid_t id;
+	void *handle = NULL;
+
+	if (own_path(path))
+		handle = loader_get()->mopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+	if (!handle && dladdr((void *)new_namespace, &info))
+		handle = loader_get()->mopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
+	if (!handle || dlinfo(handle, RTLD_DI_LMID, &id)) {
+		log_warn("cannot load this library into a new namespace: %s", handle ? "no number" : dlerror());
+		return false;
+	}
+	*number = id;
+	return true;
+}
+
+static void prepare_namespace(struct door_call *call, const char *file)
+{
+	const int mode = (int)(long)call->arg[2];
+	char path[PATH_MAX];
+	struct library *library;
+	struct link_map *map;
+	Dl_info info;
+	void *handle;
+	long id = (long)call->arg[0];
+
+	/* There are only 16 namespaces: none for a file that is not there. */
+	if (strchr(file, '/') && access(file, R_OK))
+		return;
+	if (id == LM_ID_NEWLM) {
+		if (!new_namespace(&id))
+			return;
+		call->arg[0] = int_to_arg(id);
+	}
+	if (mode & RTLD_DEEPBIND && search_reaches_driver(call->caller, file))
+		call->arg[2] = int_to_arg(mode & ~RTLD_DEEPBIND);
+
+	library = target(call->caller, file, path);
+	handle = library ? loader_get()->mopen(id, path, RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD)) : NULL;
+	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info))
+		copy_lookup(map->l_ld, info.dli_fbase, library->rows[0].name);
+}
+
+static bool skip(const struct door_call *call, const char *file)
+{
+	return !file || !*file || library_holds(call->caller) || copy_aside();
+}
+
+bool door_dlopen(struct door_call *call)
+{
+	const char *const file = call->arg[0];
+	int cancel, keep;
+
+	call->result = (void *)loader_get()->open;
+	if (skip(call, file))
+		return false;
+	keep = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	prepare(call, file, &call->arg[1]);
+	dlerror();
+	pthread_setcancelstate(cancel, &cancel);
+	errno = keep;
+	return false;
+}
+
+bool door_dlmopen(struct door_call *call)
+{
+	const char *const file = call->arg[1];
+	int cancel, keep;
+
+	call->result = (void *)loader_get()->mopen;
+	if (skip(call, file))
+		return false;
+	keep = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if ((long)call->arg[0] == LM_ID_BASE)
+		prepare(call, file, &call->arg[2]);
+	else
+		prepare_namespace(call, file);
+	dlerror();
+	pthread_setcancelstate(cancel, &cancel);
+	errno = keep;
+	return false;
+}

@@ -1,0 +1,324 @@
+/*
+ * What dlsym and dlvsym answer; see door.h.
+ *
+ * Owns: the rule for each name of the .def files, for the four doors' own names, and for allocators that nobody here
+ * knows. Every other name goes straight to the real function.
+ * Promises: a name is answered only if the real look-up, in that handle, would have found it in a driver; what another
+ * library defines under such a name is that library's. A caller inside the driver gets the driver's own functions.
+ */
+#include "driver/resolve.h"
+
+#include "base/log.h"
+#include "driver/copies.h"
+#include "driver/door.h"
+#include "driver/driver.h"
+#include "driver/library.h"
+#include "driver/loader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+struct query {
+	void *handle;
+	const char *name;
+	const char *version; /* NULL: dlsym */
+	const void *caller;
+	struct library *library; /* NULL: one of the doors' names */
+	const struct row *row;	 /* NULL: an unknown allocator, or one of the doors' names */
+};
+
+/* The real look-up, with us as the caller. Never by a jump: RTLD_NEXT would be after whoever called us. */
+static __attribute__((noinline)) void *ask(const struct query *query, void *handle)
+{
+	void *volatile answer;
+
+	if (query->version)
+		answer = loader_get()->vsym(handle, query->name, query->version);
+	else
+		answer = loader_get()->sym(handle, query->name);
+	return answer;
+}
+
+bool resolve_is_allocator(const char *name)
+{
+	static const char *const kinds[] = {"cuMem", "cuArray", "cuMipmapped", "cuGraph", "cuMulticast"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(name, kinds[i], strlen(kinds[i])))
+			return strstr(name, "Alloc") || strstr(name, "Create");
+	return false;
+}
+
+bool resolve_takes_memory(const char *name)
+{
+	return strstr(name, "Alloc") || strstr(name, "Create") || strstr(name, "Retain");
+}
+
+void resolve_denied(const char *name)
+{
+	static uint64_t said;
+	uint64_t bit = 0;
+
+	for (const char *c = name; *c; c++)
+		bit = bit * 31 + *c;
+	bit = (uint64_t)1 << bit % 64;
+	if (!(__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit))
+		log_warn("%s is refused: this release does not know how much memory it takes, and a limit is set",
+			 name);
+}
+
+static CUresult unknown_allocator(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Whose object an address found by the real look-up lies in decides. */
+static void *judge(const struct query *query, void *found)
+{
+	struct elf_image image, own;
+	struct library *library;
+	Dl_info info;
+
+	if (elf_holds(elf_self(), found) || !dladdr(found, &info) ||
+	    !elf_image_mapped(&image, info.dli_fbase, info.dli_fname))
+		return found; /* the driver's symbol table, as we rewrote it */
+	library = library_of(&image);
+	if (!library || library != query->library)
+		return found;
+	if (!elf_find(found, &own)) {
+		void *const answer = copy_lookup(found, info.dli_fbase, query->name);
+
+		if (answer || !query->row || !query->row->hook)
+			return answer ? answer : found;
+		log_warn("%s is refused from %s: its namespace was made without this library", query->name, image.path);
+		return NULL;
+	}
+	if (!library_adopt(library, &own))
+		return NULL; /* a copy that is not the process's own */
+	if (query->row)
+		return query->row->hook ? query->row->hook : found;
+	if (!limited())
+		return found;
+	resolve_denied(query->name);
+	return (void *)unknown_allocator;
+}
+
+/* What the program's own scope has behind us: a definition of ours is real only if there is one of a driver's too. */
+static void *ask_global(const struct query *query)
+{
+	struct elf_image image;
+	Dl_info info;
+	void *found = ask(query, RTLD_NEXT);
+
+	/* A copy that stands aside exports the same names. */
+	if (found && !elf_holds(elf_self(), found) && dladdr(found, &info) &&
+	    elf_image_mapped(&image, info.dli_fbase, info.dli_fname) && copy_is(&image))
+		return query->row && library_loaded(query->library, &image) ? query->row->hook : NULL;
+	return found ? judge(query, found) : NULL;
+}
+
+/* What the object that calls has in its own scope: itself and what it needs. */
+static void *ask_caller(const struct query *query)
+{
+	void *found = NULL, *handle;
+	Dl_info info;
+
+	if (!dladdr(query->caller, &info) || !info.dli_fname || !*info.dli_fname)
+		return NULL;
+	handle = loader_get()->open(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		found = ask(query, handle);
+		dlclose(handle);
+	}
+	return found ? judge(query, found) : NULL;
+}
+
+struct next {
+	const struct query *query;
+	bool caller_seen, self_seen; /* self_seen: after the caller */
+	bool before_self;	     /* a definition between the caller and us */
+	struct elf_image found;	     /* the first definition after the caller, not ours */
+	bool any;
+};
+
+static bool next_step(const struct elf_image *image, void *arg)
+{
+	struct next *const next = arg;
+
+	if (!next->caller_seen) {
+		next->caller_seen = elf_holds(image, next->query->caller);
+	} else if (image->base == elf_self()->base) {
+		next->self_seen = true;
+		next->before_self = next->any;
+	} else if (!next->any && !copy_is(image) && elf_symbol(image, next->query->name)) {
+		next->any = true;
+		next->found = *image;
+	}
+	return false;
+}
+
+/* RTLD_NEXT. True: *answer; false: the real function finds the right one. */
+static bool ask_next(const struct query *query, void **answer)
+{
+	struct next next = {.query = query};
+
+	elf_each(next_step, &next);
+	if (!next.caller_seen || next.before_self || (!next.self_seen && !next.any))
+		return false;
+	if (next.self_seen) {
+		*answer = ask_global(query);
+		return true;
+	}
+	if (library_of(&next.found) != query->library)
+		return false;
+	*answer = judge(query, elf_address(&next.found, elf_symbol(&next.found, query->name)));
+	return true;
+}
+
+static bool is_program(const struct link_map *map)
+{
+	return map && !map->l_prev && (!map->l_name || !*map->l_name);
+}
+
+static bool decide(const struct query *query, void **answer)
+{
+	struct link_map *map = NULL;
+	void *found;
+
+	if (query->handle == RTLD_NEXT)
+		return ask_next(query, answer);
+	found = ask(query, query->handle);
+	if (!found || !elf_holds(elf_self(), found)) {
+		*answer = found ? judge(query, found) : NULL;
+		if (query->handle == RTLD_DEFAULT && !found)
+			*answer = ask_caller(query);
+		return true;
+	}
+	if (query->handle == RTLD_DEFAULT) {
+		*answer = ask_global(query);
+		if (!*answer)
+			*answer = ask_caller(query);
+	} else if (!dlinfo(query->handle, RTLD_DI_LINKMAP, &map) && is_program(map)) {
+		*answer = ask_global(query);
+	} else {
+		*answer = found;
+	}
+	return true;
+}
+
+static bool is_driver(const void *address, const struct library *library)
+{
+	struct elf_image image;
+	Dl_info info;
+
+	/* Before it is adopted too: its constructors run while we open it. */
+	return library_holds(address) || (dladdr(address, &info) &&
+					  elf_image_mapped(&image, info.dli_fbase, info.dli_fname) &&
+					  library_of(&image) == library);
+}
+
+/* For a caller inside the driver: never a hook. */
+static bool decide_for_driver(const struct query *query, void **answer)
+{
+	void *found;
+
+	if (!query->row || !query->row->hook || query->handle == RTLD_NEXT)
+		return false;
+	found = ask(query, query->handle);
+	*answer = found == query->row->hook ? library_real(query->library, query->row) : found;
+	return true;
+}
+
+/* NULL: what was found is not the C library's. */
+static void *front_end(const char *name, void *found)
+{
+	struct elf_image image;
+	Dl_info info;
+
+	if (!found || !dladdr(found, &info) || !elf_image_mapped(&image, info.dli_fbase, info.dli_fname) ||
+	    !loader_is_libc(&image))
+		return NULL;
+	if (!strcmp(name, "dlsym"))
+		return (void *)dlsym;
+	if (!strcmp(name, "dlvsym"))
+		return (void *)dlvsym;
+	if (!strcmp(name, "dlopen"))
+		return (void *)dlopen;
+	return (void *)dlmopen;
+}
+
+/* The doors' own names, taken from libc by hand. */
+static bool decide_door(const struct query *query, void **answer)
+{
+	void *found;
+
+	if (query->handle == RTLD_NEXT) {
+		struct next next = {.query = query};
+
+		elf_each(next_step, &next);
+		found = next.any && !next.before_self ? elf_symbol(&next.found, query->name) : NULL;
+		if (found)
+			found = elf_address(&next.found, found);
+	} else {
+		found = ask(query, query->handle);
+	}
+	*answer = front_end(query->name, found);
+	return *answer != NULL;
+}
+
+static bool door_name(const char *name)
+{
+	return !strcmp(name, "dlsym") || !strcmp(name, "dlvsym") || !strcmp(name, "dlopen") || !strcmp(name, "dlmopen");
+}
+
+static bool resolve(struct door_call *call, const char *version)
+{
+	struct query query = {call->arg[0], call->arg[1], version, call->caller, NULL, NULL};
+	const char *const name = query.name;
+	bool (*rule)(const struct query *query, void **answer) = decide;
+	int cancel, keep;
+	bool answered;
+
+	/* One or two loads for a name that is none of ours. */
+	if (!name)
+		return false;
+	if (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
+		query.library = &libraries[LIBRARY_CUDA];
+	else if (name[0] == 'n' && !strncmp(name, "nvml", 4))
+		query.library = &libraries[LIBRARY_NVML];
+	else if (name[0] == 'd' && name[1] == 'l' && door_name(name))
+		rule = decide_door;
+	else
+		return false;
+	if (query.library) {
+		query.row = library_row(query.library, name);
+		if (!query.row && !resolve_is_allocator(name))
+			return false;
+		if (is_driver(query.caller, query.library))
+			rule = decide_for_driver;
+	}
+	if (copy_aside())
+		return false;
+
+	keep = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	answered = rule(&query, &call->result);
+	if (answered && call->result)
+		dlerror(); /* what we asked on the way is not the caller's error */
+	pthread_setcancelstate(cancel, &cancel);
+	errno = keep;
+	return answered;
+}
+
+bool door_dlsym(struct door_call *call)
+{
+	call->result = (void *)loader_get()->sym;
+	return resolve(call, NULL);
+}
+
+bool door_dlvsym(struct door_call *call)
+{
+	call->result = (void *)loader_get()->vsym;
+	return call->arg[2] && resolve(call, call->arg[2]);
+}

@@ -1,0 +1,301 @@
+/* Files that are not loaded yet; see search.h. */
+#include "driver/search.h"
+
+#include "driver/elf.h"
+#include "driver/library.h"
+#include "driver/loader.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEEPEST 8     /* dependencies of dependencies of ... */
+#define FILES_MOST 64 /* that are read for one answer */
+
+/* A file mapped to be read, and the parts of its dynamic section. Offsets are checked against its size. */
+struct file {
+	const char *path;
+	const char *map;
+	size_t bytes;
+	const ElfW(Dyn) *dynamic;
+	size_t entries;
+	const char *strings;
+	size_t string_bytes;
+};
+
+static const void *part(const struct file *file, size_t offset, size_t bytes)
+{
+	return offset <= file->bytes && bytes <= file->bytes - offset ? file->map + offset : NULL;
+}
+
+static const void *at(const struct file *file, ElfW(Addr) address, size_t bytes)
+{
+	const ElfW(Ehdr) *const elf = (const void *)file->map;
+	const ElfW(Phdr) *const phdr = part(file, elf->e_phoff, elf->e_phnum * sizeof(*phdr));
+
+	for (unsigned i = 0; phdr && i < elf->e_phnum; i++)
+		if (phdr[i].p_type == PT_LOAD && address - phdr[i].p_vaddr < phdr[i].p_filesz)
+			return part(file, address - phdr[i].p_vaddr + phdr[i].p_offset, bytes);
+	return NULL;
+}
+
+static const char *string(const struct file *file, size_t offset)
+{
+	const char *const text = offset < file->string_bytes ? file->strings + offset : NULL;
+
+	return text && memchr(text, 0, file->string_bytes - offset) ? text : NULL;
+}
+
+static const char *value(const struct file *file, ElfW(Sxword) tag)
+{
+	for (size_t i = 0; i < file->entries && file->dynamic[i].d_tag != DT_NULL; i++)
+		if (file->dynamic[i].d_tag == tag)
+			return string(file, file->dynamic[i].d_un.d_val);
+	return NULL;
+}
+
+static bool parse(struct file *file)
+{
+	const ElfW(Ehdr) *const elf = part(file, 0, sizeof(*elf));
+	const ElfW(Phdr) *phdr;
+	ElfW(Addr) strings = 0;
+
+	if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(*phdr))
+		return false;
+	phdr = part(file, elf->e_phoff, elf->e_phnum * sizeof(*phdr));
+	for (unsigned i = 0; phdr && i < elf->e_phnum; i++)
+		if (phdr[i].p_type == PT_DYNAMIC) {
+			file->dynamic = part(file, phdr[i].p_offset, phdr[i].p_filesz);
+			file->entries = phdr[i].p_filesz / sizeof(*file->dynamic);
+		}
+	if (!file->dynamic)
+		return false;
+	for (size_t i = 0; i < file->entries && file->dynamic[i].d_tag != DT_NULL; i++) {
+		if (file->dynamic[i].d_tag == DT_STRTAB)
+			strings = file->dynamic[i].d_un.d_ptr;
+		else if (file->dynamic[i].d_tag == DT_STRSZ)
+			file->string_bytes = file->dynamic[i].d_un.d_val;
+	}
+	file->strings = at(file, strings, file->string_bytes);
+	return file->strings != NULL;
+}
+
+static bool file_open(struct file *file, const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*file = (struct file){.path = path};
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		file->map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		file->bytes = st.st_size;
+	}
+	close(fd);
+	if (!file->map || file->map == MAP_FAILED)
+		return false;
+	if (parse(file))
+		return true;
+	munmap((void *)file->map, file->bytes);
+	return false;
+}
+
+static void file_close(const struct file *file)
+{
+	munmap((void *)file->map, file->bytes);
+}
+
+static bool join(char path[PATH_MAX], const char *folder, size_t length, const char *file)
+{
+	const int n = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, folder, file);
+
+	return n > 0 && n < PATH_MAX && !access(path, R_OK);
+}
+
+/* A run path as the file has it: folders apart by ':', $ORIGIN the folder of `origin`. Others are left out. */
+static bool search_run_path(const char *folders, const char *origin, const char *file, char path[PATH_MAX])
+{
+	const char *const slash = strrchr(origin, '/');
+	char folder[PATH_MAX];
+
+	while (folders && *folders) {
+		const size_t length = strcspn(folders, ":");
+		size_t skip = 0;
+		int n;
+
+		if (!strncmp(folders, "$ORIGIN", 7))
+			skip = 7;
+		else if (!strncmp(folders, "${ORIGIN}", 9))
+			skip = 9;
+		n = snprintf(folder, sizeof(folder), "%.*s%.*s", skip ? (int)(slash ? slash - origin : 1) : 0,
+			     slash ? origin : ".", (int)(length - skip), folders + skip);
+		if (n > 0 && n < (int)sizeof(folder) && !strchr(folder, '$') && join(path, folder, n, file))
+			return true;
+		folders += length + (folders[length] == ':');
+	}
+	return false;
+}
+
+/* The search path that the dynamic linker itself gives for the caller; `defaults`: its default folders too. */
+static bool search_linker(const void *caller, const char *file, bool defaults, char path[PATH_MAX])
+{
+#ifdef RTLD_DI_SERINFO
+	union {
+		Dl_serinfo info;
+		char space[16384];
+	} buffer;
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+	    dlinfo(map, RTLD_DI_SERINFOSIZE, &buffer.info) || buffer.info.dls_size > sizeof(buffer) ||
+	    dlinfo(map, RTLD_DI_SERINFO, &buffer.info))
+		return false;
+	for (unsigned i = 0; i < buffer.info.dls_cnt; i++) {
+		const Dl_serpath *const folder = &buffer.info.dls_serpath[i];
+
+		if ((defaults || !(folder->dls_flags & LA_SER_DEFAULT)) &&
+		    join(path, folder->dls_name, strlen(folder->dls_name), file))
+			return true;
+	}
+#endif
+	return false;
+}
+
+bool search_caller(const void *caller, const char *file, char path[PATH_MAX])
+{
+	return search_linker(caller, file, false, path);
+}
+
+/* The linker's cache, the format that glibc has written since 2.2. */
+static bool search_cache(const char *name, char path[PATH_MAX])
+{
+	struct head {
+		char magic[20];
+		uint32_t count, string_bytes, unused[5];
+	};
+	struct entry {
+		int32_t flags;
+		uint32_t key, value, version;
+		uint64_t capabilities;
+	};
+	const int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+	const struct head *head;
+	const struct entry *entry;
+	bool found = false;
+	struct stat st;
+	char *map = MAP_FAILED;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && st.st_size > (off_t)sizeof(*head))
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	head = memmem(map, st.st_size, "glibc-ld.so.cache1.1", 20);
+	if (head && (size_t)(map + st.st_size - (char *)head) >= sizeof(*head)) {
+		const char *const base = (const char *)head;
+		const size_t bytes = map + st.st_size - base;
+
+		entry = (const void *)(head + 1);
+		for (uint32_t i = 0; i < head->count && (const char *)(entry + i + 1) <= base + bytes && !found; i++)
+			if (entry[i].key < bytes && entry[i].value < bytes &&
+			    !strncmp(base + entry[i].key, name, bytes - entry[i].key))
+				found = snprintf(path, PATH_MAX, "%s", base + entry[i].value) < PATH_MAX;
+	}
+	munmap(map, st.st_size);
+	return found;
+}
+
+static const char *needed(const struct file *file, size_t index)
+{
+	return file->dynamic[index].d_tag == DT_NEEDED ? string(file, file->dynamic[index].d_un.d_val) : NULL;
+}
+
+struct library *search_is_driver(const char *path)
+{
+	struct library *library = NULL;
+	const char *soname;
+	struct file file;
+
+	if (!file_open(&file, path))
+		return NULL;
+	soname = value(&file, DT_SONAME);
+	for (int i = 0; i < LIBRARIES && soname; i++)
+		if (elf_named(soname, libraries[i].stem))
+			library = &libraries[i];
+	file_close(&file);
+	return library;
+}
+
+unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
+{
+	unsigned needs = 0;
+	struct file file;
+
+	if (!file_open(&file, path))
+		return 0;
+	for (size_t i = 0; i < file.entries && file.dynamic[i].d_tag != DT_NULL; i++) {
+		const char *const name = needed(&file, i);
+		struct library *const library = name ? library_named(name) : NULL;
+		const char *folders;
+
+		if (!library)
+			continue;
+		folders = value(&file, DT_RUNPATH);
+		if (!search_run_path(folders ? folders : value(&file, DT_RPATH), path, name, found[library - libraries]))
+			found[library - libraries][0] = '\0';
+		needs |= 1u << (library - libraries);
+	}
+	file_close(&file);
+	return needs;
+}
+
+/* As the linker searches: run path of who needs it, the caller's path, the cache, the default folders. */
+static bool find(const void *caller, const char *name, const struct file *parent, char path[PATH_MAX])
+{
+	const char *folders = parent ? value(parent, DT_RUNPATH) : NULL;
+
+	if (strchr(name, '/'))
+		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
+	if (!folders && parent)
+		folders = value(parent, DT_RPATH);
+	return (folders && search_run_path(folders, parent->path, name, path)) ||
+	       search_linker(caller, name, false, path) || search_cache(name, path) ||
+	       search_linker(caller, name, true, path);
+}
+
+static bool reaches(const void *caller, const char *name, const struct file *parent, int depth, int *files)
+{
+	bool answer = library_named(name) != NULL;
+	char path[PATH_MAX];
+	struct file file;
+
+	if (answer || depth > DEEPEST || ++*files > FILES_MOST)
+		return answer;
+	if (!find(caller, name, parent, path) || !file_open(&file, path))
+		return false;
+
+	for (int i = 0; i < LIBRARIES && !answer; i++)
+		answer = memmem(file.map, file.bytes, libraries[i].stem, strlen(libraries[i].stem)) != NULL;
+	for (size_t i = 0; i < file.entries && file.dynamic[i].d_tag != DT_NULL && !answer; i++) {
+		const char *const need = needed(&file, i);
+
+		answer = need && reaches(caller, need, &file, depth + 1, files);
+	}
+	file_close(&file);
+	return answer;
+}
+
+bool search_reaches_driver(const void *caller, const char *file)
+{
+	int files = 0;
+
+	return reaches(caller, file, NULL, 0, &files);
+}
