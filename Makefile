@@ -10,7 +10,8 @@
 BUILD ?= build
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' '$1' '$2')
+QUIET := $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(QUIET),@:,@printf '  %-6s %s\n' '$1' '$2')
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -192,7 +193,7 @@ install: all
 	install -m 755 $(BUILD)/libcuquota.so $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/cuquota $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(wildcard include/cuquota/*.h) $(DESTDIR)$(PREFIX)/include/cuquota/
-	install -m 755 $(filter $(BUILD)/simgpu/%.so.1,$(ALL)) $(DESTDIR)$(PREFIX)/lib/cuquota/simgpu/
+	install -m 755 $(BUILD)/simgpu/*.so.1 $(DESTDIR)$(PREFIX)/lib/cuquota/simgpu/
 
 ## uninstall         remove what install put there
 uninstall:
