@@ -122,7 +122,7 @@ class Tree:
             for test in tests:
                 for turn in range(mutant.times):
                     status, output = self.run([test])
-                    if status == 0 or ', 0 failed,' in output:
+                    if status == 0 or ', 0 failed,' in output.strip().split('\n')[-1]:
                         return False, '%s passes%s' % (test, ' in run %d' % (turn + 1) if mutant.times > 1 else '')
             return True, ' '.join(tests) + (' (%d of %d)' % (mutant.times, mutant.times) if mutant.times > 1 else '')
         finally:
