@@ -119,7 +119,8 @@ struct client {
  * Starts a client: argv in a new program with `env` put over our environment ("NAME=value" sets, "NAME" unsets),
  * or, where argv is NULL, body(arg) in a forked child, which then reads 0 and writes 1 and exits with its result.
  */
-TEST_USED static struct client client_new(const char *const argv[], const char *const env[], int (*body)(void *), void *arg)
+TEST_USED static struct client client_new(const char *const argv[], const char *const env[], int (*body)(void *),
+					  void *arg)
 {
 	struct client c = {0};
 	const pid_t parent = getpid();
