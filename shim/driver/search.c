@@ -249,7 +249,8 @@ unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
 		if (!library)
 			continue;
 		folders = value(&file, DT_RUNPATH);
-		if (!search_run_path(folders ? folders : value(&file, DT_RPATH), path, name, found[library - libraries]))
+		if (!search_run_path(folders ? folders : value(&file, DT_RPATH), path, name,
+				     found[library - libraries]))
 			found[library - libraries][0] = '\0';
 		needs |= 1u << (library - libraries);
 	}

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_ONCE_NS 1000000ull	 /* one futex wait: a wake that was missed costs this much */
-#define WAIT_ALL_NS  50000000ull /* all waits of a grow, then the other is judged */
-#define STOLEN_OFTEN 10000u	 /* never seen; ends a grow that others starve */
-#define MARK_UNITS   (33554432u / CUQUOTA_UNIT)
+#define WAIT_ONCE_NS 1000000ull /* one futex wait: a wake that was missed costs this much */
+#define WAIT_ALL_NS 50000000ull /* all waits of a grow, then the other is judged */
+#define STOLEN_OFTEN 10000u	/* never seen; ends a grow that others starve */
+#define MARK_UNITS (33554432u / CUQUOTA_UNIT)
 
 static void wait_change(uint32_t *word, uint32_t value, uint64_t ns)
 {
@@ -56,8 +56,8 @@ static void note_peak(struct member *member, uint32_t charged)
 }
 
 /*
- * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of the
- * epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
+ * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of
+ * the epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
  */
 static bool charge_credit(struct member *member, uint32_t units)
 {
@@ -142,7 +142,8 @@ static void commit(struct cuquota_slot *slot, uint32_t units)
 	POINT("account.committed");
 }
 
-/* The credit of an older epoch is dropped before the new epoch is the handle's: it is never charged under the new one. */
+/* The credit of an older epoch is dropped before the new epoch is the handle's: it is never charged under the
+ * new one. */
 static void adopt_epoch(struct member *member)
 {
 	uint32_t epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
@@ -165,8 +166,9 @@ static void set_mark(struct member *member, const struct sum *sum, uint32_t gran
 }
 
 /*
- * One try: announce, sum, and commit if the rules hold with everybody's announcements. True when credit was raised. Else
- * `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then waited for.
+ * One try: announce, sum, and commit if the rules hold with everybody's announcements. True when credit was raised.
+ * Else `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then
+ * waited for.
  */
 static enum verdict try_grow(struct member *member, uint32_t units, uint64_t until, struct sum *sum)
 {
@@ -309,7 +311,8 @@ void account_refund(struct member *member, uint32_t units)
 		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
 		/* More than the mark may just have been granted to another thread: that is left alone. */
-		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit : mark;
+		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit
+											 : mark;
 		next = CUQUOTA_WORD(charged - units, keep);
 		POINT("account.refunding");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));

@@ -1,7 +1,7 @@
 /*
  * A member's account. Owns: charge, refund, grow, and the sums behind every figure that is shown; the door to futex.
- * Promise: charge and refund never wait; grow waits at most 60 ms in all; the rules hold at every instant whoever dies or
- * stops; credit belongs to nobody until it is charged. May be called from any thread; never calls CUDA.
+ * Promise: charge and refund never wait; grow waits at most 60 ms in all; the rules hold at every instant whoever
+ * dies or stops; credit belongs to nobody until it is charged. May be called from any thread; never calls CUDA.
  */
 #ifndef CUQUOTA_ACCOUNT_H
 #define CUQUOTA_ACCOUNT_H
@@ -26,8 +26,8 @@ struct refusal {
 };
 
 /*
- * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be NULL). Before it refuses it
- * forgets the dead and takes back idle credit.
+ * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be NULL). Before it
+ * refuses it forgets the dead and takes back idle credit.
  */
 int account_charge(struct member *member, uint32_t units, struct refusal *refusal);
 /* Move them out again: kept as credit up to a mark, dropped beyond. */

@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GROUP	    64u
+#define GROUP 64u
 #define LIFE_BYTE(slot) ((off_t)((slot) % GROUP))
 #define HOLD_BYTE(slot) ((off_t)(GROUP + (slot) % GROUP))
-#define PAGE	    4096u /* mapped length; any length carries the lock */
+#define PAGE 4096u /* mapped length; any length carries the lock */
 
 static int lock_byte(int file, off_t byte, short type)
 {

@@ -21,8 +21,8 @@ enum life {
 };
 
 struct life_lock {
-	void *page; /* the mapping that carries life, NULL without */
-	int hold;   /* the descriptor that carries hold, -1 without */
+	void *page;		/* the mapping that carries life, NULL without */
+	int hold;		/* the descriptor that carries hold, -1 without */
 	uint64_t device, inode; /* of the file behind hold: an application may close the number and reuse it */
 };
 
@@ -44,7 +44,10 @@ struct life_file {
 	int descriptor; /* -1 while closed */
 	uint32_t group; /* slot / 64 of the open file */
 };
-#define LIFE_FILE_CLOSED {-1, 0}
+#define LIFE_FILE_CLOSED \
+	{                \
+		-1, 0    \
+	}
 
 /* What is known of `slot`. On an error LIFE_ALIVE: nobody is forgotten on a doubt. */
 enum life life_test(const struct segment *segment, struct life_file *file, uint32_t slot);

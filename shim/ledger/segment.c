@@ -21,13 +21,26 @@ static const struct {
 	const char *name;
 	bool suitable;
 } file_systems[] = {
-	{0x01021994, "tmpfs", true},	{0xef53, "ext4", true},	       {0x58465342, "xfs", true},
-	{0x9123683e, "btrfs", true},	{0x794c7630, "overlayfs", false}, {0x6969, "nfs", false},
-	{0x01021997, "9p", false},	{0x65735546, "fuse", false},   {0x858458f6, "ramfs", false},
-	{0xff534d42, "cifs", false},	{0xfe534d42, "smb2", false},   {0x5346414f, "afs", false},
-	{0x00c36400, "ceph", false},	{0x0bd00bd0, "lustre", false}, {0x47504653, "gpfs", false},
-	{0x2fc12fc1, "zfs", false},	{0x6a656a63, "virtiofs", false}, {0x9fa0, "proc", false},
-	{0x62656572, "sysfs", false},	{0x4d44, "vfat", false},
+	{0x01021994, "tmpfs", true},
+	{0xef53, "ext4", true},
+	{0x58465342, "xfs", true},
+	{0x9123683e, "btrfs", true},
+	{0x794c7630, "overlayfs", false},
+	{0x6969, "nfs", false},
+	{0x01021997, "9p", false},
+	{0x65735546, "fuse", false},
+	{0x858458f6, "ramfs", false},
+	{0xff534d42, "cifs", false},
+	{0xfe534d42, "smb2", false},
+	{0x5346414f, "afs", false},
+	{0x00c36400, "ceph", false},
+	{0x0bd00bd0, "lustre", false},
+	{0x47504653, "gpfs", false},
+	{0x2fc12fc1, "zfs", false},
+	{0x6a656a63, "virtiofs", false},
+	{0x9fa0, "proc", false},
+	{0x62656572, "sysfs", false},
+	{0x4d44, "vfat", false},
 };
 
 uint64_t segment_now_ns(void)
@@ -56,7 +69,8 @@ static int check_file_system(int descriptor, const char *dir, char why[SEGMENT_W
 		return -EMEDIUMTYPE;
 	}
 	snprintf(why, SEGMENT_WHY,
-		 "%s lies on a file system of unknown kind 0x%lx: set CUQUOTA_DIR to a folder on tmpfs, ext4, xfs or btrfs",
+		 "%s lies on a file system of unknown kind 0x%lx: set CUQUOTA_DIR to a folder on tmpfs, ext4, xfs "
+		 "or btrfs",
 		 dir, (unsigned long)fs.f_type & 0xffffffffu);
 	return -EMEDIUMTYPE;
 }
@@ -97,7 +111,8 @@ static void read_boot_id(uint8_t id[16])
 		return;
 	if (read(file, text, sizeof(text) - 1) > 0) {
 		for (const char *c = text; *c && digits < 32; c++) {
-			int value = *c >= '0' && *c <= '9' ? *c - '0' : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10 : -1;
+			int value = *c >= '0' && *c <= '9' ? *c - '0' : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
+											       : -1;
 
 			if (value < 0)
 				continue;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define SEGMENT_PATH 512 /* bytes of "<dir>/<UUID>", longer folders are refused */
-#define SEGMENT_WHY  768 /* bytes of a reason, one line without its end */
+#define SEGMENT_WHY 768	 /* bytes of a reason, one line without its end */
 
 enum segment_access {
 	SEGMENT_MEMBER, /* read and write; creates folder and file where they are missing */
@@ -30,9 +30,9 @@ struct segment {
 };
 
 /*
- * Open the ledger of device `uuid` ("GPU-…", as the driver writes it) of `device_bytes` physical bytes in folder `dir`. 0,
- * or -errno with the path, the reason and the way out in `why`. -EPROTO: not understood; -EMEDIUMTYPE: unsuitable file
- * system. A member that knows another device_bytes than the file keeps the file's.
+ * Open the ledger of device `uuid` ("GPU-…", as the driver writes it) of `device_bytes` physical bytes in folder
+ * `dir`. 0, or -errno with the path, the reason and the way out in `why`. -EPROTO: not understood; -EMEDIUMTYPE:
+ * unsuitable file system. A member that knows another device_bytes than the file keeps the file's.
  */
 int segment_open(struct segment *segment, const char *dir, const char *uuid, uint64_t device_bytes,
 		 enum segment_access access, char why[SEGMENT_WHY]);

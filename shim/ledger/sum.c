@@ -9,7 +9,8 @@
 
 #define TENANTS_SUMMED 256 /* records beyond, of a later release's larger table, share one entry, which errs upwards */
 
-/* What one slot adds. Pending before word: an announcement that was committed in between is counted twice, never missed. */
+/* What one slot adds. Pending before word: an announcement that was committed in between is counted twice,
+ * never missed. */
 struct reading {
 	uint32_t tenant, pending;
 	uint64_t word;

@@ -19,12 +19,12 @@ enum verdict {
 struct sum {
 	uint64_t limit, request; /* bytes, of the tenant */
 	uint64_t device_bytes;
-	bool requests;		 /* some tenant has a request, so the device was summed too */
-	uint32_t members;	 /* of the tenant */
-	uint64_t charged, used;	 /* of the tenant: charged; charged and credit */
-	uint64_t pending;	 /* of the tenant's other slots */
-	uint64_t others_bytes;	 /* sum over the other tenants of max(use, request), without announcements */
-	uint64_t others_pending_bytes; /* the same with announcements */
+	bool requests;			  /* some tenant has a request, so the device was summed too */
+	uint32_t members;		  /* of the tenant */
+	uint64_t charged, used;		  /* of the tenant: charged; charged and credit */
+	uint64_t pending;		  /* of the tenant's other slots */
+	uint64_t others_bytes;		  /* sum over the other tenants of max(use, request), without announcements */
+	uint64_t others_pending_bytes;	  /* the same with announcements */
 	uint32_t lowest_same, lowest_any; /* lowest other slot with an announcement; UINT32_MAX none */
 	enum verdict cause_with_pending;  /* set by sum_judge: which rule fails if announcements count */
 };

@@ -83,8 +83,8 @@ CUresult release_close(struct release *release, CUresult rc);
  * a second at most. `name` is the entry point's. */
 CUresult claim_uncharged(const char *name);
 
-/* Bracket of a stream capture, called by the hooks of cuStreamBeginCapture and EndCapture after success: nothing is tried
- * again or measured meanwhile. */
+/* Bracket of a stream capture, called by the hooks of cuStreamBeginCapture and EndCapture after success: nothing is
+ * tried again or measured meanwhile. */
 void capture_began(void);
 void capture_ended(void);
 bool capturing(void);

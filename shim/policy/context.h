@@ -31,8 +31,8 @@ struct context_change {
 /*
  * Before a call that makes a context on `ordinal`. CUDA_SUCCESS or the code to return. After it context_made in every
  * case that context_make succeeded; `context` (may be NULL for CONTEXT_GREEN) is read only when rc is CUDA_SUCCESS. It
- * returns the code for the caller: CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then undone
- * (but for CONTEXT_GREEN).
+ * returns the code for the caller: CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then
+ * undone (but for CONTEXT_GREEN).
  *
  *	rc = context_make(&change, CONTEXT_RETAIN, device);
  *	if (rc == CUDA_SUCCESS)

@@ -64,8 +64,8 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 uint64_t device_total(const struct device *device);
 
 /*
- * The same in a process that has not joined (NVML alone). `physical` and `real_free` are the real answers. False: nothing
- * is capped or the ledger cannot be read; show the real figures.
+ * The same in a process that has not joined (NVML alone). `physical` and `real_free` are the real answers. False:
+ * nothing is capped or the ledger cannot be read; show the real figures.
  */
 bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free, struct shown *shown);
 

@@ -129,13 +129,12 @@ static void take_back(void)
 
 static bool is_shown(const struct visible *list, CUdevice device)
 {
-	struct uuid uuid = { .mig = 0 };
+	struct uuid uuid = {.mig = 0};
 	CUuuid bytes;
 
 	/* v1 gives the GPU of an instance, v2 the instance. */
 	for (int version = 2; version; version--) {
-		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device) :
-						   real.cuDeviceGetUuid(&bytes, device);
+		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device) : real.cuDeviceGetUuid(&bytes, device);
 
 		if (rc != CUDA_SUCCESS)
 			continue;
@@ -161,8 +160,9 @@ static CUresult verify(const struct visible *list)
 		if (real.cuDeviceGet(&device, i) == CUDA_SUCCESS && is_shown(list, device))
 			continue;
 		breached = true;
-		log_error("the driver shows device %d, which is not in CUQUOTA_VISIBLE_DEVICES: nothing can be had; was "
-			  "the driver started by another way, or the environment changed meanwhile?", i);
+		log_error("the driver shows device %d, which is not in CUQUOTA_VISIBLE_DEVICES: nothing can be had; "
+			  "was the driver started by another way, or the environment changed meanwhile?",
+			  i);
 	}
 	__atomic_store_n(&verified, getpid(), __ATOMIC_RELEASE);
 	return breached ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;

@@ -1,8 +1,8 @@
 /*
  * The devices that the tenant may see, and how the driver is made to see no others.
  *
- * Owns: the visible list by UUID in NVML's order, and the value of CUDA_VISIBLE_DEVICES while the driver starts; a door to
- * environ. Promises: nothing in the environment stays changed; keeps errno; asks NVML only where the order of
+ * Owns: the visible list by UUID in NVML's order, and the value of CUDA_VISIBLE_DEVICES while the driver starts; a
+ * door to environ. Promises: nothing in the environment stays changed; keeps errno; asks NVML only where the order of
  * devices matters (an index, a prefix, a MIG instance, or more than one name). A list that cannot be settled shows
  * nothing, unless CUQUOTA_ON_ERROR says allow.
  */
@@ -40,7 +40,8 @@ bool visible_refused(void);
  */
 int visible_place(const struct uuid *uuid, unsigned *place);
 
-/* The real cuInit, with the hidden devices hidden by the driver itself. One thread at a time; never fails because of another. */
+/* The real cuInit, with the hidden devices hidden by the driver itself. One thread at a time; never fails
+ * because of another. */
 CUresult visible_init(unsigned flags);
 
 /*

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct visible everything = { .all = true };
+static const struct visible everything = {.all = true};
 static struct visible lists[2]; /* [1]: with NVML's indices */
 static bool settled[2];
 static int trouble; /* why there is no list: -errno */
@@ -19,7 +19,7 @@ static pid_t guard;
 
 static void guard_take(void)
 {
-	static const struct timespec moment = { 0, 200000 };
+	static const struct timespec moment = {0, 200000};
 	const pid_t own = getpid();
 
 	for (;;) {
@@ -36,7 +36,7 @@ static void guard_take(void)
 
 struct visible_hold visible_enter(void)
 {
-	struct visible_hold hold = { .error = errno };
+	struct visible_hold hold = {.error = errno};
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &hold.cancel);
 	guard_take();
@@ -95,11 +95,11 @@ static int ask_all(struct visible *all)
 {
 	unsigned count = 0;
 
-	*all = (struct visible){ .all = true };
+	*all = (struct visible){.all = true};
 	if (real_nvml.nvmlDeviceGetCount_v2(&count) != NVML_SUCCESS)
 		return -ENODEV;
 	for (unsigned i = 0; i < count && i < DEVICES_MAX; i++) {
-		struct visible_device device = { .index = i };
+		struct visible_device device = {.index = i};
 		nvmlDevice_t handle;
 
 		/* One that fell off the bus keeps its index and cannot be had. */
@@ -159,8 +159,7 @@ static int settle_key(const struct visible *all, const struct device_key *key, s
 		if (!found)
 			log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here", key->index);
 	} else {
-		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device) :
-						       visible_match(all, &key->name, &device);
+		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device) : visible_match(all, &key->name, &device);
 		if (!found)
 			log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here", key->name.text);
 		if (found > 1) {
@@ -210,19 +209,19 @@ static bool needs_nvml(const struct visible_list *wish)
 static int settle(bool indices, struct visible *list)
 {
 	const struct settings *const settings = settings_get();
-	const struct visible_list every = { .kind = VISIBLE_ALL };
+	const struct visible_list every = {.kind = VISIBLE_ALL};
 	const bool refused = settings->refused_visible;
 	const struct visible_list *const wish =
 		settings->disable || (refused && settings->on_error == ON_ERROR_ALLOW) ? &every : &settings->visible;
 
-	*list = (struct visible){ .all = wish->kind == VISIBLE_ALL };
+	*list = (struct visible){.all = wish->kind == VISIBLE_ALL};
 	if (refused && wish != &every)
 		return -EINVAL;
 	if (needs_nvml(wish) || (indices && wish->kind != VISIBLE_NONE))
 		return settle_by_nvml(wish, list);
 	if (wish->kind == VISIBLE_LIST)
-		list_add(list, &(struct visible_device){ wish->key[0].name.uuid, wish->key[0].name.uuid,
-							 VISIBLE_UNKNOWN });
+		list_add(list, &(struct visible_device){wish->key[0].name.uuid, wish->key[0].name.uuid,
+							VISIBLE_UNKNOWN});
 	return 0;
 }
 
