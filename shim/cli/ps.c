@@ -1,0 +1,167 @@
+/*
+ * `cuquota ps`: who holds how much.
+ */
+#include "cli/cli.h"
+#include "cli/show.h"
+
+#include "base/identity.h"
+#include "base/settings.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct wish {
+	bool json;
+	bool all;
+};
+
+static int take(const struct flag *flag, const char *value, void *context)
+{
+	struct wish *const wish = context;
+
+	if (!strcmp(flag->name, "json"))
+		wish->json = true;
+	else
+		wish->all = true;
+	return 0;
+}
+
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *const value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+static int terminal_columns(void)
+{
+	const char *const columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return columns && atoi(columns) > 0 ? atoi(columns) : 100;
+}
+
+static uint64_t inode_of(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) ? 0 : info.st_ino;
+}
+
+/* Is /proc/<here> the process that calls itself `pid` in the namespace? NSpid names it in each, the inner one last. */
+static bool is_process(const char *here, int pid, uint64_t pid_namespace)
+{
+	char path[64], line[256];
+	bool same = false;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", here);
+	if (inode_of(path) != pid_namespace)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%.16s/status", here);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status)) {
+		const char *last;
+
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t');
+		same = last && atoi(last + 1) == pid;
+	}
+	if (status)
+		fclose(status);
+	return same;
+}
+
+int show_pid(const struct cuquota_member_info *member)
+{
+	const uint64_t own = inode_of("/proc/self/ns/pid");
+	const struct dirent *entry;
+	DIR *processes;
+	int found = 0;
+
+	if (!own || member->pid_namespace == own)
+		return member->pid;
+	processes = opendir("/proc");
+	while (!found && processes && (entry = readdir(processes)))
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    is_process(entry->d_name, member->pid, member->pid_namespace))
+			found = atoi(entry->d_name);
+	if (processes)
+		closedir(processes);
+	return found;
+}
+
+static bool owns(const char *folder)
+{
+	struct stat info;
+
+	return !geteuid() || (!stat(folder, &info) && info.st_uid == geteuid());
+}
+
+static const char *own_tenant(void)
+{
+	static char name[IDENTITY_NAME];
+	const struct settings *const settings = settings_get();
+
+	if (settings->tenant[0])
+		return settings->tenant;
+	identity_derive(&identity_proc, name);
+	return name;
+}
+
+int command_ps(int argc, char **argv)
+{
+	const struct cuquota_snapshot *snapshot;
+	struct cuquota *ledgers;
+	struct wish wish = {0};
+	struct show show;
+	const char *folder;
+	int rc = flags_parse(argc, argv, take, &wish);
+
+	if (rc < 0)
+		return rc == -2 ? 0 : STATUS_USAGE;
+	if (rc < argc) {
+		complain("ps takes no operand such as %s; see `cuquota ps --help`", argv[rc]);
+		return STATUS_USAGE;
+	}
+	folder = settings_folder(settings_get());
+	if (wish.all && !owns(folder)) {
+		complain("--all is for root or the owner of %s", folder);
+		return STATUS_ERROR;
+	}
+	show = (struct show){
+		.only = wish.all || (owns(folder) && !identity_in_container(&identity_proc)) ? NULL : own_tenant(),
+		.columns = terminal_columns(),
+		.unicode = locale_is_utf8(),
+	};
+	rc = cuquota_open(folder, &ledgers);
+	if (!rc)
+		rc = cuquota_snapshot(ledgers, &snapshot);
+	if (rc) {
+		complain("%s: %s; nothing was started under cuquota yet, or CUQUOTA_DIR names another folder", folder,
+			 cuquota_strerror(rc));
+		return STATUS_ERROR;
+	}
+	if (wish.json)
+		show_json(snapshot, &show);
+	else
+		show_bars(snapshot, &show);
+	cuquota_close(ledgers);
+	return fflush(stdout) || ferror(stdout) ? STATUS_ERROR : 0;
+}
