@@ -64,8 +64,8 @@ static void help_settings(void)
 		print_wrapped(setting->more, 6, 96);
 		putchar('\n');
 	}
-	puts("Other names that are understood: CUDA_DEVICE_MEMORY_LIMIT and CUDA_DEVICE_MEMORY_LIMIT_<i> (0 means none");
-	puts("there), NVIDIA_GPU_MEMORY_LIMIT, NVIDIA_GPU_MEMORY_REQUEST. A CUQUOTA_ name wins over them.");
+	puts("Other names that are understood: CUDA_DEVICE_MEMORY_LIMIT and CUDA_DEVICE_MEMORY_LIMIT_<i> (0 means");
+	puts("none there), NVIDIA_GPU_MEMORY_LIMIT, NVIDIA_GPU_MEMORY_REQUEST. A CUQUOTA_ name wins over them.");
 }
 
 static void print_flag(const struct flag *flag)

@@ -134,7 +134,8 @@ static bool is_shown(const struct visible *list, CUdevice device)
 
 	/* v1 gives the GPU of an instance, v2 the instance. */
 	for (int version = 2; version; version--) {
-		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device) : real.cuDeviceGetUuid(&bytes, device);
+		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device)
+						 : real.cuDeviceGetUuid(&bytes, device);
 
 		if (rc != CUDA_SUCCESS)
 			continue;

@@ -159,7 +159,8 @@ static int settle_key(const struct visible *all, const struct device_key *key, s
 		if (!found)
 			log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here", key->index);
 	} else {
-		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device) : visible_match(all, &key->name, &device);
+		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device)
+						     : visible_match(all, &key->name, &device);
 		if (!found)
 			log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here", key->name.text);
 		if (found > 1) {
