@@ -1,0 +1,47 @@
+/*
+ * The settings of the simulated driver, read from SIMGPU_* once.
+ *
+ * Owns: what cards there are, in which orders, and how they behave.
+ * Promises: config_get() gives the same answer for the life of the process; a value that cannot be
+ * understood is said on stderr and leaves the default.
+ * Must never: depend on anything of CUDA, NVML or the account.
+ */
+#ifndef SIMGPU_CONFIG_H
+#define SIMGPU_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CARDS_MAX = 16 };
+
+struct card {
+	uint64_t bytes;
+	unsigned char uuid[16];
+	char uuid_text[48]; /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */
+	char name[64];
+	char serial[16];
+	unsigned int domain, bus, device; /* PCI address; NVML order is its order */
+	unsigned int pci_id;
+};
+
+struct config {
+	unsigned int cards;
+	struct card card[CARDS_MAX];	     /* in NVML (PCI) order */
+	unsigned int cuda_order[CARDS_MAX];  /* CUDA ordinal -> index into card */
+	uint64_t grain;			     /* bytes; a power of two */
+	bool exact;			     /* SIMGPU_GRAIN=none: charged to the 512 bytes */
+	bool small_keep;		     /* an emptied grain of small requests stays taken */
+	bool graphics;			     /* the resolver knows the GL, EGL and VDPAU names */
+	uint64_t context_bytes;
+	uint64_t reserved_bytes;	     /* NVML memory v2 */
+	unsigned int version;		     /* 13050 = 13.5 */
+	char tag[64];
+	char dir[256];
+};
+
+const struct config *config_get(void);
+
+/* "24G", "300M", "512": bytes, powers of 1024; false on anything else. */
+bool config_size(const char *text, const char **end, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * The state of the process: cuInit, the fork check, the lock and the handles.
+ */
+#include "sim.h"
+#include "visible.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct sim sim;
+
+static uint32_t process_lock;
+static struct handle *free_handle[KIND_COUNT];
+static char *handles_begin, *handles_next;
+static uint64_t next_id;
+
+static const size_t handles_size = 64ULL << 30;
+
+bool sim_lock(void)
+{
+	uint32_t seen = 0;
+
+	if (__libc_single_threaded)
+		return false;
+	if (__atomic_compare_exchange_n(&process_lock, &seen, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return true;
+	while (__atomic_exchange_n(&process_lock, 2, __ATOMIC_ACQUIRE)) {
+		const int saved = errno;
+
+		syscall(SYS_futex, &process_lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+		errno = saved;
+	}
+	return true;
+}
+
+void sim_unlock(const bool locked)
+{
+	if (locked && __atomic_exchange_n(&process_lock, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, &process_lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void *handle_new(const enum kind kind)
+{
+	const bool locked = sim_lock();
+	struct handle *handle = free_handle[kind];
+
+	if (!handles_begin) {
+		char *const area = mmap(NULL, handles_size, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (area != MAP_FAILED) {
+			handles_next = area;
+			__atomic_store_n(&handles_begin, area, __ATOMIC_RELEASE);
+		}
+	}
+	if (handle) {
+		free_handle[kind] = handle->next_free;
+	} else if (handles_begin && handles_next < handles_begin + handles_size) {
+		handle = (struct handle *)handles_next;
+		handles_next += HANDLE_BYTES;
+	}
+	if (handle) {
+		__builtin_memset(handle, 0, HANDLE_BYTES);
+		handle->id = ++next_id;
+		__atomic_store_n(&handle->kind, kind, __ATOMIC_RELEASE);
+	}
+	sim_unlock(locked);
+	return handle;
+}
+
+void *handle_get(const void *value, const enum kind kind)
+{
+	const char *const at = value;
+	const char *const begin = __atomic_load_n(&handles_begin, __ATOMIC_ACQUIRE);
+
+	if (!begin || at < begin || at >= begin + handles_size || (at - begin) % HANDLE_BYTES)
+		return NULL;
+	if (__atomic_load_n(&((const struct handle *)value)->kind, __ATOMIC_ACQUIRE) != kind)
+		return NULL;
+	return (void *)(uintptr_t)value;
+}
+
+void handle_drop(void *dropped)
+{
+	struct handle *const handle = dropped;
+	const bool locked = sim_lock();
+	const uint32_t kind = handle->kind;
+
+	__atomic_store_n(&handle->kind, KIND_NONE, __ATOMIC_RELEASE);
+	handle->next_free = free_handle[kind];
+	free_handle[kind] = handle;
+	sim_unlock(locked);
+}
+
+static CUresult start(void)
+{
+	const struct config *const config = config_get();
+	struct sim_page *page;
+	int rc;
+
+	sim.devices = visible_resolve(config, sim.device);
+	if (!sim.devices)
+		return CUDA_ERROR_NO_DEVICE;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK))
+		return CUDA_ERROR_UNKNOWN;
+	rc = account_open(&sim.account, config->dir, config);
+	if (!rc)
+		rc = account_join(&sim.account, config->tag);
+	if (rc) {
+		fprintf(stderr, "simgpu: account in %s: %s\n", config->dir,
+			rc == -EBUSY ? "in use with other SIMGPU_DEVICES" : strerror(-rc));
+		munmap(page, 4096);
+		return rc == -EBUSY ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : CUDA_ERROR_UNKNOWN;
+	}
+	sim.page = page;
+	sim.started = true;
+	__atomic_store_n(&page->ready, 1, __ATOMIC_RELEASE);
+	return CUDA_SUCCESS;
+}
+
+ANYTIME(cuInit, (unsigned int Flags), (Flags))
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const int saved = errno;
+	CUresult rc;
+
+	if (Flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (sim.started) /* here, or in the parent of a fork */
+		return (CUresult)sim_ready();
+	pthread_mutex_lock(&lock);
+	rc = sim.started ? (CUresult)sim_ready() : start();
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+	return rc;
+}
+
+int sim_guard(void)
+{
+	return sim_ready();
+}
