@@ -10,7 +10,8 @@
 static const struct setting {
 	const char *name, *default_text, *value, *summary, *more;
 } settings_table[] = {
-#define OPTION(field, name, kind, default_text, value, summary, more) {name, default_text, value, summary, more},
+#define OPTION(field, name, kind, default_text, value, summary, more) \
+	{name, default_text, value, summary, more},
 #include "base/options.def"
 };
 

@@ -1,0 +1,29 @@
+"""`make demo` succeeds, and fails when there is no cap: its lines are checked, not only printed.
+
+timeout: 120
+"""
+import os, subprocess, sys
+
+from helper import BUILD, SOURCE, environment
+
+
+def demo(**settings):
+    return subprocess.run([sys.executable, SOURCE / 'examples/demo/demo.py', '--build', BUILD, '--simulate'], text=True,
+                          env=environment(preload=False, **settings), stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=100)
+
+
+def test_it_succeeds_and_fits_on_a_screen():
+    before = set(os.listdir('/dev/shm')) if os.path.isdir('/dev/shm') else set()
+    done = demo()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'WRONG' not in done.stdout and done.stdout.rstrip().endswith('every line was checked')
+    assert len(done.stdout.splitlines()) <= 48
+    assert not [n for n in set(os.listdir('/dev/shm')) - before if n.startswith('cuquota-demo.')]
+
+
+def test_it_fails_where_nothing_holds(tmp_path):
+    empty = tmp_path / 'libempty.so'
+    subprocess.run(['cc', '-shared', '-x', 'c', '-o', empty, '/dev/null'], check=True)
+    done = demo(CUQUOTA_LIB=empty)
+    assert done.returncode == 1 and 'WRONG' in done.stdout
