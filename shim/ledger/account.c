@@ -301,14 +301,15 @@ void account_refund(struct member *member, uint32_t units)
 {
 	struct cuquota_slot *slot = member_slot(member);
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
+	uint32_t epoch, keep;
 
 	do {
-		uint32_t charged = CUQUOTA_CHARGED(word), credit = CUQUOTA_CREDIT(word), mark = 0, keep;
+		uint32_t charged = CUQUOTA_CHARGED(word), credit = CUQUOTA_CREDIT(word), mark = 0;
 
 		if (units > charged) /* never below nothing: a scribbled ledger must not make a tenant rich */
 			units = charged;
-		if (__atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) ==
-		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
+		epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
+		if (epoch == __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
 		/* More than the mark may just have been granted to another thread: that is left alone. */
 		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit
@@ -317,6 +318,9 @@ void account_refund(struct member *member, uint32_t units)
 		POINT("account.refunding");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	POINT("account.refunded");
+	/* Kept under rules that were tightened meanwhile, and maybe adopted by another thread before our swap: void. */
+	if (keep && __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) != epoch)
+		take_credit(slot);
 }
 
 void account_force(struct member *member, uint32_t units)
