@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -41,37 +42,59 @@ static int is_locked(int file, off_t byte)
 }
 
 /*
- * Open a lock file beside the ledger, made if need be. Without O_CREAT first: in a sticky folder O_CREAT on another
- * user's file is refused (fs.protected_regular). 0666 by fchmod, since the umask eats the mode of open.
+ * Make a lock file nameless, open to everybody, and give it its name when it is so: a maker that is stopped or killed
+ * shuts nobody out. Where that cannot be (no O_TMPFILE, no /proc) under its name at once. 0 when it is there, by us or
+ * another; -errno.
+ */
+static int make_lock_file(const char *path)
+{
+	char name[64], folder[SEGMENT_PATH + 32];
+	int file, rc;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0) {
+		POINT("life.file_made");
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+		rc = fchmod(file, 0666) || linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+		close(file);
+		if (!rc || rc == -EEXIST)
+			return 0;
+	}
+	/* 0666 by fchmod, since the umask eats the mode of open. */
+	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (file < 0)
+		return errno == EEXIST ? 0 : -errno;
+	rc = fchmod(file, 0666) ? -errno : 0;
+	close(file);
+	return rc;
+}
+
+/*
+ * Open a lock file beside the ledger; a member makes it if need be, a reader changes nothing. Without O_CREAT: in a sticky
+ * folder it is refused on another user's file (fs.protected_regular).
  */
 static int open_lock_file(const struct segment *segment, const char *suffix, uint32_t group)
 {
 	char path[SEGMENT_PATH + 32];
-	int file;
 
 	if (suffix)
 		snprintf(path, sizeof(path), "%s.%s", segment->path, suffix);
 	else
 		snprintf(path, sizeof(path), "%s.life.%u", segment->path, group);
 	for (int attempt = 0; attempt < 3; attempt++) {
-		file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc;
+
 		if (file < 0 && (errno == EACCES || errno == EROFS))
 			file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (file >= 0 || errno != ENOENT)
-			return file < 0 ? -errno : file;
-		file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (file >= 0) {
-			POINT("life.file_made");
-			if (fchmod(file, 0666)) {
-				int rc = -errno;
-
-				close(file);
-				return rc;
-			}
+		if (file >= 0)
 			return file;
-		}
-		if (errno != EEXIST)
+		if (errno != ENOENT || !segment->writable)
 			return -errno;
+		rc = make_lock_file(path);
+		if (rc)
+			return rc;
 	}
 	return -EAGAIN;
 }
@@ -214,10 +237,11 @@ static int open_group(const struct segment *segment, struct life_file *file, uin
 
 enum life life_test(const struct segment *segment, struct life_file *file, uint32_t slot)
 {
-	int life, hold;
+	int life, hold, rc = open_group(segment, file, slot);
 
-	if (open_group(segment, file, slot))
-		return LIFE_ALIVE;
+	/* No file, no locks. Only a reader finds it missing. */
+	if (rc)
+		return rc == -ENOENT ? LIFE_DEAD : LIFE_ALIVE;
 	life = is_locked(file->descriptor, LIFE_BYTE(slot));
 	if (life)
 		return LIFE_ALIVE;
@@ -247,6 +271,7 @@ void life_unclaim(struct life_file *file, uint32_t slot)
 	if (file->descriptor < 0)
 		return;
 	lock_byte(file->descriptor, HOLD_BYTE(slot), F_UNLCK);
+	POINT("life.unclaim_life");
 	lock_byte(file->descriptor, LIFE_BYTE(slot), F_UNLCK);
 }
 

@@ -12,8 +12,11 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define RENAME_ONLY_NEW 1 /* RENAME_NOREPLACE, which older headers do not name */
 
 /* File systems on which shared mappings, futexes and OFD locks are those of one machine. */
 static const struct {
@@ -76,28 +79,51 @@ static int check_file_system(int descriptor, const char *dir, char why[SEGMENT_W
 }
 
 /*
+ * The folder is made under another name and moved into place when its mode is right: who finds it may use it, whoever
+ * was stopped or killed while making it. The loser of a race uses the winner's.
+ */
+static int make_folder(const char *dir)
+{
+	char made[SEGMENT_PATH + 48];
+	int length = (int)strlen(dir), rc = 0;
+
+	while (length > 1 && dir[length - 1] == '/')
+		length--;
+	snprintf(made, sizeof(made), "%.*s.new-%llx-%d", length, dir, (unsigned long long)segment_now_ns(),
+		 (int)getpid());
+	if (mkdir(made, 0700))
+		return -errno;
+	POINT("segment.folder_made");
+	if (chmod(made, 01777) || syscall(SYS_renameat2, AT_FDCWD, made, AT_FDCWD, dir, RENAME_ONLY_NEW))
+		rc = -errno;
+	if (rc == -EINVAL || rc == -ENOSYS) /* an old kernel: of two makers at once one is refused */
+		rc = rename(made, dir) ? -errno : 0;
+	POINT("segment.folder_named");
+	if (rc)
+		rmdir(made);
+	return rc == -EEXIST ? 0 : rc;
+}
+
+/*
  * The folder, made if only its last part is missing: open to everybody and sticky, whatever the umask. A folder
  * that is there already keeps its mode: it is somebody's decision.
  */
 static int open_folder(const char *dir, enum segment_access access, char why[SEGMENT_WHY])
 {
-	int folder;
+	int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = folder < 0 ? -errno : 0;
 
-	if (access == SEGMENT_MEMBER && mkdir(dir, 0700) == 0) {
-		POINT("segment.folder_made");
-		if (chmod(dir, 01777)) {
-			snprintf(why, SEGMENT_WHY, "cannot set mode 1777 on %s: %s", dir, strerror(errno));
-			return -errno;
+	if (rc == -ENOENT && access == SEGMENT_MEMBER) {
+		rc = make_folder(dir);
+		if (!rc) {
+			folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			rc = folder < 0 ? -errno : 0;
 		}
 	}
-	folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0) {
-		folder = -errno;
+	if (rc)
 		snprintf(why, SEGMENT_WHY,
 			 "cannot open the ledger folder %s: %s; make it (mode 1777) or set CUQUOTA_DIR to another", dir,
-			 strerror(-folder));
-	}
-	return folder;
+			 strerror(-rc));
+	return rc ? rc : folder;
 }
 
 static void read_boot_id(uint8_t id[16])
@@ -203,11 +229,11 @@ static int create(int folder, const char *name, const char *uuid, uint64_t devic
 	return rc;
 }
 
-/* Does `count` times `stride` from `offset` lie in the file, with room for what this release reads of each? */
+/* Does `count` times `stride` from `offset` lie behind the header, with room for what this release reads of each? */
 static bool lies_within(uint64_t offset, uint32_t count, uint32_t stride, size_t least, uint64_t bytes)
 {
 	return count && count <= 1u << 20 && stride >= least && stride <= 1u << 16 && stride % 8 == 0 &&
-	       offset % 8 == 0 && offset <= bytes && (uint64_t)count * stride <= bytes - offset;
+	       offset % 8 == 0 && offset >= sizeof(struct cuquota_header) && offset <= bytes && (uint64_t)count * stride <= bytes - offset;
 }
 
 /* Judges the copies that every access will use, not the file, which another may scribble meanwhile. */
