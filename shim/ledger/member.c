@@ -22,7 +22,7 @@ static void empty(const struct segment *segment, uint32_t index)
 {
 	struct cuquota_slot *slot = segment_slot(segment, index);
 
-	tenant_leaving(segment, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED), index);
+	tenant_leaving(segment, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED));
 	POINT("member.leaving");
 	__atomic_store_n(&slot->pending, 0, __ATOMIC_SEQ_CST);
 	POINT("member.pending_cleared");
@@ -44,6 +44,7 @@ static bool forget(const struct segment *segment, struct life_file *file, uint32
 	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED) {
 		empty(segment, index);
 		__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(), __ATOMIC_RELAXED);
+		POINT("member.forgotten");
 		forgotten = true;
 	}
 	life_unclaim(file, index);
@@ -66,6 +67,7 @@ static uint32_t sweep(const struct segment *segment, uint64_t begun)
 			count += forget(segment, &file, i);
 	}
 	life_close(&file);
+	POINT("member.all_tested");
 	__atomic_store_n(&header->sweep_cost_ns, segment_now_ns() - begun, __ATOMIC_RELAXED);
 	done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
 	while (done < begun && !__atomic_compare_exchange_n(&header->swept_done_ns, &done, begun, false,
@@ -244,7 +246,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 			member_sweep(segment, segment_now_ns());
 			continue;
 		}
-		rc = tenant;
+		rc = tenant < 0 ? tenant : -EAGAIN;
 		if (tenant < 0)
 			break;
 		POINT("member.settled");
@@ -258,7 +260,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		if (!rc) {
 			publish(segment, (uint32_t)slot, (uint32_t)tenant, &joined);
 			joined.segment = segment;
-			rc = tenant_entered(segment, (uint32_t)tenant, wish->name);
+			rc = tenant_entered(segment, (uint32_t)tenant, wish, settled >= 0, outcome);
 			if (rc)
 				member_leave(&joined);
 		}

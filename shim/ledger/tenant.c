@@ -34,24 +34,18 @@ int tenant_find(const struct segment *segment, const char *name)
 	return -ENOENT;
 }
 
-/* Is any slot but `except` in use by `tenant`? */
-static bool has_others(const struct segment *segment, uint32_t tenant, uint32_t except)
+bool tenant_has_members(const struct segment *segment, uint32_t tenant)
 {
 	uint32_t high = segment_high(segment);
 
 	for (uint32_t i = 0; i < high; i++) {
 		const struct cuquota_slot *slot = segment_slot(segment, i);
 
-		if (i != except && __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
+		if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
 			return true;
 	}
 	return false;
-}
-
-bool tenant_has_members(const struct segment *segment, uint32_t tenant)
-{
-	return has_others(segment, tenant, UINT32_MAX);
 }
 
 bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
@@ -96,7 +90,8 @@ static int make(const struct segment *segment, const char *name)
 
 	for (uint32_t i = 0; i < segment->tenant_count && !record; i++) {
 		index = i;
-		if (!is_used(segment_tenant(segment, i)))
+		/* A free one with members is left of a maker that died while it took the record from under a joiner. */
+		if (!is_used(segment_tenant(segment, i)) && !tenant_has_members(segment, i))
 			record = segment_tenant(segment, i);
 	}
 	for (uint32_t i = 0; i < segment->tenant_count && !record; i++) {
@@ -133,29 +128,43 @@ static int make(const struct segment *segment, const char *name)
 }
 
 /*
- * Store the rules and make them bind: the order is rule, requests, epoch, credit. A charge that reads the new epoch sums
- * under the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted
- * before we return.
+ * What was granted under the rules before is void: epoch first, then credit. A charge that reads the new epoch sums under
+ * the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted before
+ * we return.
  */
-static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request, uint64_t keep_ns)
+static void make_binding(const struct segment *segment, uint32_t tenant)
+{
+	__atomic_add_fetch(&segment->header->epoch, 1, __ATOMIC_SEQ_CST);
+	POINT("tenant.epoch_raised");
+	account_take_credit(segment, tenant, UINT32_MAX);
+	POINT("tenant.credit_taken");
+}
+
+/* Store the rules, and make them bind whom they tighten: all tenants when `promise` is a new one, else this one. */
+static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request, uint64_t keep_ns,
+		  bool promise)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
 	bool tighter = limit < __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) && tenant_has_members(segment, tenant);
-	bool promise = request > __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 
 	__atomic_store_n(&record->keep_ns, keep_ns, __ATOMIC_RELAXED);
+	POINT("tenant.keep_stored");
 	__atomic_store_n(&record->limit, limit, __ATOMIC_SEQ_CST);
 	POINT("tenant.limit_stored");
 	if (request)
 		__atomic_store_n(&segment->header->requests, 1, __ATOMIC_SEQ_CST);
+	POINT("tenant.requests_noted");
 	__atomic_store_n(&record->request, request, __ATOMIC_SEQ_CST);
 	POINT("tenant.request_stored");
-	if (!tighter && !promise)
-		return;
-	__atomic_add_fetch(&segment->header->epoch, 1, __ATOMIC_SEQ_CST);
-	POINT("tenant.epoch_raised");
-	account_take_credit(segment, promise ? UINT32_MAX : tenant, UINT32_MAX);
-	POINT("tenant.credit_taken");
+	if (tighter || promise)
+		make_binding(segment, promise ? UINT32_MAX : tenant);
+}
+
+/* Would `request` be promised anew: more than the record's, or all of it because that one's time has run out? */
+static bool is_new_promise(const struct segment *segment, uint32_t tenant, uint64_t request)
+{
+	return request && (request > __atomic_load_n(&segment_tenant(segment, tenant)->request, __ATOMIC_SEQ_CST) ||
+			   !tenant_is_promised(segment, tenant, segment_now_ns()));
 }
 
 /* What `wish` makes of the record's present rules. */
@@ -190,6 +199,7 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 {
 	uint64_t limit, request, previous = CUQUOTA_NONE;
 	struct cuquota_tenant *record;
+	bool promise = false;
 	int index;
 
 	*settled = -1;
@@ -218,9 +228,9 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 		record = segment_tenant(segment, (uint32_t)index);
 		combine(record, wish, !tenant_has_members(segment, (uint32_t)index), &limit, &request);
 		outcome->promised = promised_to_others(segment, (uint32_t)index);
-		if (request && request > __atomic_load_n(&record->request, __ATOMIC_SEQ_CST) &&
-		    (outcome->promised > segment->header->device_bytes ||
-		     request > segment->header->device_bytes - outcome->promised))
+		promise = is_new_promise(segment, (uint32_t)index, request);
+		if (promise && (outcome->promised > segment->header->device_bytes ||
+				request > segment->header->device_bytes - outcome->promised))
 			index = -ENOSPC;
 	}
 	if (index < 0) {
@@ -228,25 +238,38 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 		*settled = -1;
 		return index;
 	}
-	store(segment, (uint32_t)index, limit, request, wish->keep_ns);
+	store(segment, (uint32_t)index, limit, request, wish->keep_ns, promise);
 	report(record, wish, previous, outcome);
 	return index;
 }
 
-int tenant_entered(const struct segment *segment, uint32_t tenant, const char *name)
+int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish, bool settled,
+		   struct tenant_outcome *outcome)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	uint64_t limit, request;
 
-	if (!is_used(record) || !is_called(record, name))
+	if (!is_used(record) || !is_called(record, wish->name))
 		return -ESTALE;
-	__atomic_store_n(&record->left_ns, 0, __ATOMIC_SEQ_CST);
+	/* Without the settle byte the tenant may have ended meanwhile and begun anew under looser rules than ours. */
+	combine(record, wish, false, &limit, &request);
+	if (limit != __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) ||
+	    request != __atomic_load_n(&record->request, __ATOMIC_SEQ_CST))
+		return -ESTALE;
+	report(record, wish, outcome->previous, outcome);
+	/* A promise holds from the first member on: credit that was granted since the rules were stored did not see it. */
+	if (settled && request)
+		make_binding(segment, UINT32_MAX);
 	return 0;
 }
 
-/* Before the slot is free: a death in between leaves the slot used, and whoever forgets it stamps again. */
-void tenant_leaving(const struct segment *segment, uint32_t tenant, uint32_t slot)
+/*
+ * Before the slot is free: a death in between leaves the slot used, and whoever forgets it stamps again. Whoever is
+ * the last cannot be told while others leave too, so each stamps.
+ */
+void tenant_leaving(const struct segment *segment, uint32_t tenant)
 {
-	if (segment_has_tenant(segment, tenant) && !has_others(segment, tenant, slot))
+	if (segment_has_tenant(segment, tenant))
 		__atomic_store_n(&segment_tenant(segment, tenant)->left_ns, segment_now_ns(), __ATOMIC_SEQ_CST);
 }
 
@@ -265,13 +288,17 @@ int tenant_administer(const struct segment *segment, const struct tenant_wish *w
 		promised = promised_to_others(segment, (uint32_t)index);
 		if (release) {
 			__atomic_and_fetch(&record->flags, ~CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
+			POINT("tenant.released");
 		} else if (promised > segment->header->device_bytes ||
 			   wish->request > segment->header->device_bytes - promised) {
 			index = -ENOSPC;
 		} else {
+			uint64_t request = wish->request < wish->limit ? wish->request : wish->limit;
+
 			__atomic_or_fetch(&record->flags, CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
-			store(segment, (uint32_t)index, wish->limit,
-			      wish->request < wish->limit ? wish->request : wish->limit, wish->keep_ns);
+			POINT("tenant.administered");
+			store(segment, (uint32_t)index, wish->limit, request, wish->keep_ns,
+			      is_new_promise(segment, (uint32_t)index, request));
 		}
 	}
 	life_settled(settled);

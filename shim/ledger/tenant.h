@@ -41,10 +41,14 @@ bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t
  */
 int tenant_settle(const struct segment *segment, const struct tenant_wish *wish, struct tenant_outcome *outcome,
 		  int *settled);
-/* After a slot of `tenant` was published. 0, or -ESTALE when the record became another's meanwhile: give the slot up. */
-int tenant_entered(const struct segment *segment, uint32_t tenant, const char *name);
-/* Before `slot` of `tenant` is freed: if it is the last one, its request begins to run out now. */
-void tenant_leaving(const struct segment *segment, uint32_t tenant, uint32_t slot);
+/*
+ * After a slot of `tenant` was published; `settled`: under the settle byte. 0, with `outcome` brought up to date, or
+ * -ESTALE when the record became another's meanwhile or looser than `wish`: give the slot up and settle again.
+ */
+int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish, bool settled,
+		   struct tenant_outcome *outcome);
+/* Before a slot of `tenant` is freed: if it is the last one, its request begins to run out now. */
+void tenant_leaving(const struct segment *segment, uint32_t tenant);
 
 /* Set limit and request from outside (`cuquota set`), or hand them back to the processes (`release`). 0, -ENOENT,
  * -EBUSY, -ENOSPC. */
