@@ -1,0 +1,64 @@
+/*
+ * A trainer is killed while a process that it forked lives on with the driver's files: the slot becomes a ghost, its
+ * charge stays through sweeps and refusals, and is free when the child has ended.
+ */
+#include "proc_helper.h"
+
+#define LIMIT (1024 * MIB)
+
+/* Forks a child that ends when told by a flag in the shared page; value: its pid. */
+static void fork_one(struct self *self, const struct order *o, struct answer *a)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0) {
+		a->rc = -errno;
+		return;
+	}
+	if (!pid) {
+		/* As a worker of a data loader: it outlives its parent and never touches the ledger. */
+		close(self->socket);
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST))
+			usleep(1000);
+		_exit(0);
+	}
+	a->value = (uint64_t)pid;
+}
+
+int main(int argc, char **argv)
+{
+	static worker_call *const calls[] = {fork_one};
+	const struct order call = {.op = OP_CALL, .units = 0};
+	struct worker *parent, *other;
+	struct answer a;
+	uint32_t slot;
+	pid_t child;
+
+	workers_enter(argc, argv, calls);
+	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	world_start(BYTES(4 * GIB), 20);
+	other = worker_joined("a", BYTES(LIMIT), 0);
+	parent = worker_joined("a", BYTES(LIMIT), 0);
+	CHECK_EQ(worker_charge(parent, 600 * MIB), 0);
+	slot = parent->slot;
+	a = worker_do(parent, &call);
+	CHECK_EQ(a.rc, 0);
+	child = (pid_t)a.value;
+	worker_kill(parent);
+	CHECK_EQ(ledger_life(slot), LIFE_GHOST);
+
+	a = worker_units(other, OP_CHARGE, 600 * MIB);
+	CHECK_EQ(a.rc, -EDQUOT);
+	CHECK_EQ(a.refusal.used, BYTES(600 * MIB));
+	worker_units(other, OP_SWEEP, 0);
+	CHECK_EQ(ledger_slot(slot).state, (uint32_t)CUQUOTA_USED);
+	CHECK_EQ(CUQUOTA_CHARGED(ledger_slot(slot).word), 600 * MIB);
+	CHECK_EQ(worker_charge(other, 424 * MIB), 0);
+
+	world.shared->stop = 1;
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	CHECK_EQ(ledger_life(slot), LIFE_DEAD);
+	CHECK_EQ(worker_charge(other, 600 * MIB), 0);
+	ledger_is_true("after the child's end");
+	return 0;
+}

@@ -1,0 +1,87 @@
+/*
+ * A process is stopped (SIGSTOP, a paused container, a debugger) at every point inside join, charge, grow in all its
+ * outcomes, refund, forget, leave, making a tenant and tightening. Survivors of every kind proceed within their budget and
+ * fill the tenant up; when the stopped one is continued it goes on rightly, the limit holds throughout, and at rest the
+ * ledger is the truth.
+ */
+/* timeout: 120 */
+#include "proc_matrix.h"
+
+static bool waited_for_settling;
+
+static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
+{
+	const struct order set = {.op = OP_ADMINISTER, .name = "o", .limit = BYTES(GIB - MIB)};
+	struct answer a;
+	int heard;
+
+	scene_set(s);
+	worker_arm(cast.victim, name, nth, SIGSTOP);
+	worker_tell(cast.victim, &s->op);
+	heard = worker_hear(cast.victim, &a);
+	if (heard != HEARD_STOPPED)
+		FAIL("the point was not reached again (%d)", heard);
+	if (cast.peer) {
+		worker_go_on(cast.peer);
+		CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
+	}
+	/* The first member of a tenant changes rules too: it has to wait until the stopped one is through. */
+	if (!(s->traits & EMPTY_WORLD) || !is_settling())
+		survive(s);
+	if ((!waited_for_settling || test_long()) && is_settling()) {
+		/* Rules cannot be changed while another is in the middle of it: refused with a reason, after 2 s. */
+		a = worker_do(cast.setter, &set);
+		CHECK_EQ(a.rc, -EBUSY);
+		CHECK_OP(a.ns, >, 1500 * MS);
+		CHECK_OP(a.ns, <, 3000 * MS);
+		waited_for_settling = true;
+	}
+	worker_go_on(cast.victim);
+	CHECK_EQ(worker_hear(cast.victim, &a), HEARD);
+	if (!cast.same->joined)
+		survive(s);
+	if (s->op.op == OP_JOIN) {
+		if (a.rc)
+			FAIL("the join failed in the end: %d, %s", a.rc, a.why);
+		cast.victim->joined = true;
+		cast.victim->slot = a.slot;
+		cast.victim->gen = a.gen;
+		cast.victim->tenant = a.tenant;
+	} else if (s->op.op == OP_LEAVE) {
+		cast.victim->joined = false;
+	} else if (s->op.op != OP_CHARGE || a.rc != -EDQUOT) { /* the survivors have filled the tenant up meanwhile */
+		CHECK_EQ(a.rc, 0);
+	}
+	if (s->op.op != OP_FORCE)
+		CHECK_LE(really_held(cast.same->tenant), (uint64_t)LIMIT);
+	settle_down(s);
+	if (cast.victim->joined && worker_charge(cast.victim, MIB) == 0)
+		worker_refund(cast.victim, MIB);
+	ledger_is_true("at the end");
+	world_end();
+}
+
+int main(int argc, char **argv)
+{
+	static struct passed points[POINTS_MOST];
+	unsigned runs = 0;
+
+	workers_enter(argc, argv, matrix_calls);
+	for (unsigned i = 0; i < SCENES; i++) {
+		const unsigned n = scene_list(&scenes[i], points);
+
+		for (unsigned k = 0; k < n; k++)
+			for (uint32_t nth = 1; nth <= 2 && nth <= points[k].times; nth++) {
+				in_context("%s, stopped at %s (%u)", scenes[i].name, points[k].name, nth);
+				for (int attempt = 0; attempt < 3 && (attempt == 0 || late.ns); attempt++) {
+					late.ns = 0;
+					stopped_at(&scenes[i], points[k].name, nth);
+				}
+				if (late.ns)
+					FAIL("three times: %s", late.what);
+				runs++;
+			}
+	}
+	printf("stopped %u times\n", runs);
+	return 0;
+}
