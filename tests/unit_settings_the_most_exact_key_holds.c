@@ -4,6 +4,8 @@
  */
 #include "settings_helper.h"
 
+#include <unistd.h>
+
 #define A "GPU-1f2e3d4c-0000-1111-2222-333344445555"
 #define B "GPU-1f2e0000-0000-1111-2222-333344445555"
 #define C "MIG-1f2e3d4c-0000-1111-2222-333344445555"
@@ -102,6 +104,31 @@ static void malformed_lists_are_refused(void **state)
 	}
 }
 
+static void a_key_that_names_no_device_is_said(void **state)
+{
+	const struct settings *const s = SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f2e3d=1G,GPU-77=2G,1=3G,2=4G,*=5G",
+						  "CUQUOTA_MEMORY_REQUEST=MIG-1f=1G");
+	const struct uuid devices[] = {uuid_from(A), uuid_from(B)};
+	char text[1024];
+	int pipes[2], saved;
+	ssize_t length;
+
+	log_setup(LOG_WARN, NULL);
+	assert_int_equal(pipe(pipes), 0);
+	saved = dup(2);
+	dup2(pipes[1], 2);
+	settings_warn_absent(s, devices, 2);
+	dup2(saved, 2);
+	close(pipes[1]);
+	length = read(pipes[0], text, sizeof(text) - 1);
+	text[length > 0 ? length : 0] = '\0';
+	assert_string_equal(text, "cuquota: CUQUOTA_MEMORY_LIMIT names GPU-77, which is not among the visible devices\n"
+				  "cuquota: CUQUOTA_MEMORY_LIMIT names device 2, but only 2 are visible\n"
+				  "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the visible devices\n");
+	close(pipes[0]);
+	close(saved);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +136,7 @@ int main(void)
 		cmocka_unit_test(the_most_exact_wins_whatever_the_order),
 		cmocka_unit_test(the_same_key_twice_is_refused),
 		cmocka_unit_test(malformed_lists_are_refused),
+		cmocka_unit_test(a_key_that_names_no_device_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

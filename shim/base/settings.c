@@ -96,6 +96,39 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 	return -EINVAL;
 }
 
+static bool is_there(const struct device_key *key, const struct uuid *device, unsigned count)
+{
+	if (key->kind == KEY_INDEX)
+		return key->index < count;
+	if (key->kind == KEY_ANY || key->name.old_mig)
+		return true;
+	for (unsigned i = 0; i < count; i++)
+		if (uuid_name_matches(&key->name, &device[i]))
+			return true;
+	return false;
+}
+
+static void warn_absent(const char *what, const struct device_amounts *amounts, const struct uuid *device,
+			unsigned count)
+{
+	for (unsigned i = 0; i < amounts->count; i++) {
+		const struct device_key *const key = &amounts->entry[i].key;
+
+		if (is_there(key, device, count))
+			continue;
+		if (key->kind == KEY_INDEX)
+			log_warn("%s names device %u, but only %u are visible", what, key->index, count);
+		else
+			log_warn("%s names %s, which is not among the visible devices", what, key->name.text);
+	}
+}
+
+void settings_warn_absent(const struct settings *settings, const struct uuid *device, unsigned count)
+{
+	warn_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count);
+	warn_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device, count);
+}
+
 const char *settings_folder(const struct settings *settings)
 {
 	const int saved = errno;
