@@ -189,15 +189,18 @@ format:
 ## install           into DESTDIR/PREFIX (/usr/local)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/cuquota \
-		$(DESTDIR)$(PREFIX)/lib/cuquota/simgpu
+		$(DESTDIR)$(PREFIX)/lib/cuquota/simgpu $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BUILD)/libcuquota.so $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/cuquota $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libcuquota_reader.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/cuquota.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(wildcard include/cuquota/*.h) $(DESTDIR)$(PREFIX)/include/cuquota/
 	install -m 755 $(BUILD)/simgpu/*.so.1 $(DESTDIR)$(PREFIX)/lib/cuquota/simgpu/
 
 ## uninstall         remove what install put there
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/lib/libcuquota.so $(DESTDIR)$(PREFIX)/bin/cuquota
+	rm -f $(DESTDIR)$(PREFIX)/lib/libcuquota.so $(DESTDIR)$(PREFIX)/bin/cuquota \
+		$(DESTDIR)$(PREFIX)/lib/libcuquota_reader.a $(DESTDIR)$(PREFIX)/share/man/man1/cuquota.1
 	rm -rf $(DESTDIR)$(PREFIX)/include/cuquota $(DESTDIR)$(PREFIX)/lib/cuquota
 
 help:

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define NAME_COLUMNS 26
-#define SIZE_COLUMNS 24
+#define SIZE_COLUMNS 25
 #define BAR_LEAST 10
 #define BAR_MOST 60
 
