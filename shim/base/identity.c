@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -223,7 +224,9 @@ bool identity_derive(const struct identity_source *source, char name[IDENTITY_NA
 	const int saved = errno;
 	struct text text;
 	bool container;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* a descriptor would be left open */
 	container = from_table(source->mountinfo, id_of_mount, name) ||
 		    from_table(source->cgroup, find_id, name) ||
 		    (in_other_pid_namespace(source) && from_cgroup_inode(source, name));
@@ -231,6 +234,7 @@ bool identity_derive(const struct identity_source *source, char name[IDENTITY_NA
 		text_init(&text, name, IDENTITY_NAME);
 		text_add(&text, "uid-%u", (unsigned)geteuid());
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return container;
 }

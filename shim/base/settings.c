@@ -5,6 +5,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,8 +42,11 @@ static const struct settings *parse_once(void)
 	const int saved = errno;
 	const struct settings_source source = {(const char *const *)environ, ""};
 	const struct settings *none = NULL;
-	struct settings *const mine = take_room();
+	struct settings *mine;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mine = take_room();
 	if (mine) {
 		settings_parse(&source, mine);
 		log_setup(mine->log_level, mine->log_file);
@@ -51,6 +55,7 @@ static const struct settings *parse_once(void)
 			for (unsigned i = 0; i < mine->notes; i++)
 				log_at(mine->note[i].level, "%s", mine->note[i].text);
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return load();
 }
