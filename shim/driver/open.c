@@ -43,9 +43,9 @@ static void open_here(struct library *library, const char *path, int flags)
 	if (!handle)
 		return;
 	if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info) &&
-	    elf_image_mapped(&image, info.dli_fbase, map->l_name) && library_of(&image) == library)
-		library_adopt(library, &image);
-	/* The process's own copy is pinned; any other one stays as long as the caller's call keeps it. */
+	    elf_image_mapped(&image, info.dli_fbase, map->l_name) && library_of(&image) == library &&
+	    library_adopt(library, &image))
+		dlclose(handle); /* it is pinned; any other copy stays for the caller's own call to find */
 }
 
 /* The driver that `file` is, in any spelling. `path` is where it will be found. */

@@ -73,6 +73,13 @@ static CUresult unknown_allocator(void)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* NULL, and something for dlerror. */
+static void *refuse(void)
+{
+	loader_get()->sym(RTLD_NEXT, "(refused by cuquota)");
+	return NULL;
+}
+
 /* Whose object an address found by the real look-up lies in decides. */
 static void *judge(const struct query *query, void *found)
 {
@@ -92,10 +99,10 @@ static void *judge(const struct query *query, void *found)
 		if (answer || !query->row || !query->row->hook)
 			return answer ? answer : found;
 		log_warn("%s is refused from %s: its namespace was made without this library", query->name, image.path);
-		return NULL;
+		return refuse();
 	}
 	if (!library_adopt(library, &own))
-		return NULL; /* a copy that is not the process's own */
+		return refuse(); /* a copy that is not the process's own */
 	if (query->row)
 		return query->row->hook ? query->row->hook : found;
 	if (!limited())
@@ -131,6 +138,8 @@ static void *ask_caller(const struct query *query)
 		found = ask(query, handle);
 		dlclose(handle);
 	}
+	if (!found)
+		ask(query, RTLD_NEXT); /* for dlerror, which dlclose has emptied */
 	return found ? judge(query, found) : NULL;
 }
 
@@ -277,6 +286,7 @@ static bool resolve(struct door_call *call, const char *version)
 	struct query query = {call->arg[0], call->arg[1], version, call->caller, NULL, NULL};
 	const char *const name = query.name;
 	bool (*rule)(const struct query *query, void **answer) = decide;
+	void *answer = NULL;
 	int cancel, keep;
 	bool answered;
 
@@ -303,9 +313,12 @@ static bool resolve(struct door_call *call, const char *version)
 
 	keep = errno;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	answered = rule(&query, &call->result);
-	if (answered && call->result)
-		dlerror(); /* what we asked on the way is not the caller's error */
+	answered = rule(&query, &answer);
+	if (answered) {
+		call->result = answer;
+		if (answer)
+			dlerror(); /* what we asked on the way is not the caller's error */
+	}
 	pthread_setcancelstate(cancel, &cancel);
 	errno = keep;
 	return answered;

@@ -141,10 +141,16 @@ static bool search_run_path(const char *folders, const char *origin, const char 
 	return false;
 }
 
+/* The linker's own default folders come after its cache. It does not say which they are (dls_flags is 0). */
+static bool is_default(const char *folder)
+{
+	return !strncmp(folder, "/lib", 4) || !strncmp(folder, "/usr/lib", 8);
+}
+
 /* The search path that the dynamic linker itself gives for the caller; `defaults`: its default folders too. */
 static bool search_linker(const void *caller, const char *file, bool defaults, char path[PATH_MAX])
 {
-#ifdef RTLD_DI_SERINFO
+#ifdef __GLIBC__
 	union {
 		Dl_serinfo info;
 		char space[16384];
@@ -159,7 +165,7 @@ static bool search_linker(const void *caller, const char *file, bool defaults, c
 	for (unsigned i = 0; i < buffer.info.dls_cnt; i++) {
 		const Dl_serpath *const folder = &buffer.info.dls_serpath[i];
 
-		if ((defaults || !(folder->dls_flags & LA_SER_DEFAULT)) &&
+		if ((defaults || !is_default(folder->dls_name)) &&
 		    join(path, folder->dls_name, strlen(folder->dls_name), file))
 			return true;
 	}
