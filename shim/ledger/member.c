@@ -279,27 +279,35 @@ int member_join(struct member *member, const struct segment *segment, const stru
 	return 0;
 }
 
-void member_leave(struct member *member)
-{
-	const struct segment *segment = member->segment;
-
-	if (!segment)
-		return;
-	__atomic_store_n(&member->segment, NULL, __ATOMIC_RELEASE);
-	/* Only a place that is still ours is emptied: after a loss another may live in it. */
-	if (__atomic_load_n(&segment_slot(segment, member->slot)->gen, __ATOMIC_SEQ_CST) == member->gen &&
-	    __atomic_load_n(&segment_slot(segment, member->slot)->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED)
-		empty(segment, member->slot);
-	life_release(&member->life);
-	POINT("member.left");
-}
-
 static bool is_own(const struct member *member)
 {
 	const struct cuquota_slot *slot = segment_slot(member->segment, member->slot);
 
 	return __atomic_load_n(&slot->gen, __ATOMIC_SEQ_CST) == member->gen &&
 	       __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED;
+}
+
+void member_leave(struct member *member)
+{
+	const struct segment *segment = member->segment;
+	struct life_file file = LIFE_FILE_CLOSED;
+	bool own;
+
+	if (!segment)
+		return;
+	/*
+	 * Only a place that is still ours is emptied: after a loss another may live in it, or be about to forget it. Nor is
+	 * the page unmapped then: an application that unmapped it may have put something else there.
+	 */
+	own = is_own(member) && life_test(segment, &file, member->slot) == LIFE_ALIVE;
+	life_close(&file);
+	__atomic_store_n(&member->segment, NULL, __ATOMIC_RELEASE);
+	if (own)
+		empty(segment, member->slot);
+	else
+		member->life.page = NULL;
+	life_release(&member->life);
+	POINT("member.left");
 }
 
 bool member_is_current(const struct member *member)
