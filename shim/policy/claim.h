@@ -20,6 +20,7 @@
 #ifndef POLICY_CLAIM_H
 #define POLICY_CLAIM_H
 
+#include "policy/quiet.h"
 #include "policy/state.h"
 
 enum family {
@@ -36,17 +37,19 @@ enum family {
 struct claim {
 	const struct device *device; /* NULL: nothing is charged */
 	size_t bytes;		     /* what it was opened or settled for */
-	uint64_t epoch;		     /* of blocks and contexts, see block.h */
+	uint64_t epoch;		     /* of block.h, when it was opened */
 	uint64_t until_ns;	     /* of trying again */
-	uint32_t units;		     /* charged */
+	uint32_t units;		     /* charged, but for tokens */
 	uint32_t context;	     /* serial of the context, see context.h */
+	int cancel;		     /* while the spare grain is held */
 	uint8_t family;
 	uint8_t seat;	/* which joining the charge belongs to */
-	uint8_t tokens; /* of a small request, see extent.h */
+	uint8_t tokens; /* grains charged for a small request, see extent.h */
 	bool small;
 	bool spare;  /* holds the spare grain */
 	bool aside;  /* this process is not capped */
 	bool excess; /* took more than could be charged: is undone */
+	bool moving;
 };
 
 /*
@@ -71,10 +74,10 @@ CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr);
 /* One free of a pointer. Between the two the driver is asked: the code of its call goes to release_close. */
 struct release {
 	CUdeviceptr pointer;
-	bool watching; /* this free teaches whether the driver gives emptied grains back */
-	uint64_t before;
-	struct account_watch watch;
-	const struct device *device;
+	const struct device *watched; /* this free teaches whether the driver gives emptied grains back */
+	struct quiet quiet;
+	bool ours; /* this process counts */
+	bool moving;
 };
 void release_open(struct release *release, CUdeviceptr pointer);
 CUresult release_close(struct release *release, CUresult rc);

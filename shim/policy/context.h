@@ -19,12 +19,16 @@ enum context_call {
 
 struct context_change {
 	const struct device *device; /* NULL: nothing to do */
+	CUdevice ordinal;
 	enum context_call call;
 	CUcontext context;
 	uint32_t units;
 	uint32_t spare;
 	uint8_t seat;
 	bool partial; /* the estimate did not fit: holds what was left */
+	bool fresh;   /* nothing was there before: the call may make one */
+	bool wants_spare;
+	bool moving;
 	int cancel;
 };
 
@@ -51,7 +55,7 @@ CUresult context_destroyed(struct context_change *change, CUresult rc);
 /* After a successful cuCtxAttach: cuCtxDetach has to be called once more. */
 void context_attached(CUcontext context);
 
-/* For claims: the serial of the context that device_current found, and the epoch that any end of a context raises. */
+/* For claims: the serial of the context that device_current found last in this thread. Each context made has its own. */
 uint32_t context_serial(void);
 
 #endif

@@ -1,0 +1,276 @@
+/*
+ * Claims and releases. See claim.h.
+ */
+#include "policy/claim.h"
+#include "policy/block.h"
+#include "policy/context.h"
+#include "policy/process.h"
+#include "policy/refuse.h"
+#include "policy/seat.h"
+#include "policy/small.h"
+#include "policy/wiped.h"
+
+#include <errno.h>
+
+#define AGAIN_AFTER_NS 2000000000ull /* a death so long ago does not explain a driver's refusal */
+#define AGAIN_FOR_NS   100000000ull
+#define AGAIN_NAP_NS   5000000ull
+
+static uint32_t captures;
+
+void capture_began(void)
+{
+	__atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
+}
+
+void capture_ended(void)
+{
+	__atomic_sub_fetch(&captures, 1, __ATOMIC_RELAXED);
+}
+
+bool capturing(void)
+{
+	return __atomic_load_n(&captures, __ATOMIC_RELAXED) != 0;
+}
+
+/* Managed memory comes in pages of a unit; all else in grains. */
+static uint32_t whole_units(const struct device *device, unsigned family, size_t bytes)
+{
+	const uint32_t units = seat_units(bytes);
+	const uint32_t rest = family == CUQUOTA_MANAGED ? 0 : units % device->grain;
+
+	return rest ? units + device->grain - rest : units;
+}
+
+static CUresult open_without_device(struct claim *claim)
+{
+	const enum process_mode mode = process_now();
+
+	claim->aside = mode == PROCESS_ASIDE;
+	return mode == PROCESS_DENIED ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+CUresult claim_open(struct claim *claim, enum family family, const struct device *device, size_t bytes)
+{
+	struct refusal refusal;
+
+	claim->device = device;
+	claim->bytes = bytes;
+	claim->until_ns = 0;
+	claim->units = 0;
+	claim->family = (uint8_t)family;
+	claim->tokens = 0;
+	claim->small = claim->spare = claim->aside = claim->excess = claim->moving = false;
+	if (__builtin_expect(!device, 0))
+		return open_without_device(claim);
+	claim->epoch = block_epoch();
+	claim->context = family == FAMILY_VMM ? 0 : context_serial();
+	claim->moving = quiet_move();
+	if (family == FAMILY_LINEAR && small_is(bytes))
+		return small_open(claim);
+	claim->units = whole_units(device, family, bytes);
+	if (__builtin_expect(seat_charge(device, claim->units, &claim->seat, &refusal), 0)) {
+		quiet_moved(claim->moving);
+		return refuse(device, "", bytes, &refusal);
+	}
+	return CUDA_SUCCESS;
+}
+
+bool claim_again_slow(struct claim *claim)
+{
+	uint64_t now, forgotten;
+
+	if (!claim->device || capturing())
+		return false;
+	now = segment_now_ns();
+	if (!claim->until_ns) {
+		forgotten = __atomic_load_n(&seat_member(claim->device)->segment->header->forgotten_ns,
+					    __ATOMIC_RELAXED);
+		if (forgotten > now || now - forgotten > AGAIN_AFTER_NS)
+			return false;
+		claim->until_ns = now + AGAIN_FOR_NS;
+	}
+	if (now >= claim->until_ns)
+		return false;
+	nap_ns(AGAIN_NAP_NS);
+	return true;
+}
+
+void claim_settle(struct claim *claim, size_t bytes)
+{
+	const struct device *const device = claim->device;
+	uint32_t units;
+	uint8_t seat;
+
+	if (!device)
+		return;
+	claim->bytes = bytes;
+	if (claim->family == CUQUOTA_LINEAR && small_is(bytes)) {
+		small_adopt(claim);
+		return;
+	}
+	small_leave(claim);
+	units = whole_units(device, claim->family, bytes);
+	if (units <= claim->units) {
+		seat_refund(device, claim->seat, claim->units - units);
+	} else if (seat_charge(device, units - claim->units, &seat, NULL)) {
+		claim->excess = true;
+		return;
+	}
+	claim->units = units;
+}
+
+/* Does the driver still know an allocation that begins there? Only a clear no is one. */
+static bool is_alive(CUdeviceptr pointer)
+{
+	CUdeviceptr base = 0;
+	size_t bytes;
+
+	switch (real.cuMemGetAddressRange_v2(&base, &bytes, pointer)) {
+	case CUDA_SUCCESS:
+		return base == pointer;
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_NOT_FOUND:
+	case CUDA_ERROR_INVALID_CONTEXT:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+bool claim_renew(struct claim *claim, CUdeviceptr pointer)
+{
+	const struct device *const device = claim->device;
+
+	claim->epoch = block_epoch();
+	if (!is_alive(pointer))
+		return false;
+	if (claim->seat != seat_now(device))
+		claim->seat = seat_force(device, claim->units + small_tokens(claim));
+	if (claim->context) {
+		device_current();
+		claim->context = context_serial();
+	}
+	return true;
+}
+
+static void finish(struct claim *claim)
+{
+	small_finish(claim);
+	quiet_moved(claim->moving);
+}
+
+CUresult claim_fail(struct claim *claim, CUresult rc)
+{
+	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
+	if (rc == CUDA_ERROR_OUT_OF_MEMORY)
+		__atomic_add_fetch(&member_detail(seat_member(claim->device))->refused_driver, 1, __ATOMIC_RELAXED);
+	finish(claim);
+	return rc;
+}
+
+/* Given back to the driver first: until then it is charged. */
+static CUresult undo(struct claim *claim, CUdeviceptr pointer)
+{
+	real.cuMemFree_v2(pointer);
+	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
+	finish(claim);
+	return refuse_excess(claim->device, "this");
+}
+
+CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo_it)(uint64_t), uint64_t handle)
+{
+	if (rc != CUDA_SUCCESS || claim->aside)
+		return rc;
+	undo_it(handle);
+	return refuse_uncounted();
+}
+
+static void free_it(uint64_t pointer)
+{
+	real.cuMemFree_v2((CUdeviceptr)pointer);
+}
+
+CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr)
+{
+	int entered;
+
+	if (__builtin_expect(!claim->device, 0))
+		return claim_close_without_device(claim, rc, free_it, rc == CUDA_SUCCESS ? *dptr : 0);
+	if (__builtin_expect(rc != CUDA_SUCCESS, 0))
+		return claim_fail(claim, rc);
+	if (__builtin_expect(claim->excess, 0))
+		return undo(claim, *dptr);
+	while ((entered = claim->small ? small_enter(claim, *dptr) : claim_enter(claim, *dptr)) == -EAGAIN)
+		if (!claim_renew(claim, *dptr))
+			return claim_fail(claim, rc); /* another thread has freed it already */
+	if (__builtin_expect(entered, 0))
+		return undo(claim, *dptr);
+	finish(claim);
+	return rc;
+}
+
+int claim_enter(const struct claim *claim, uint64_t pointer)
+{
+	const struct block block = {.pointer = pointer,
+				    .units = claim->units,
+				    .context = claim->context,
+				    .device = (uint8_t)device_index(claim->device),
+				    .family = claim->family,
+				    .seat = claim->seat,
+				    .kind = BLOCK_WHOLE};
+	const int rc = block_add(&block, claim->epoch);
+
+	if (!rc)
+		seat_count(claim->device, claim->family, claim->units);
+	return rc;
+}
+
+/* The oldest live block at that address goes. */
+static bool take(uint64_t pointer)
+{
+	const struct device *device;
+	struct block block;
+
+	if (extent_leave(pointer))
+		return true;
+	if (!block_take(pointer, &block))
+		return false;
+	if (block.kind != BLOCK_WHOLE) {
+		extent_leave_entry(&block, false);
+		return true;
+	}
+	device = device_by_index(block.device);
+	seat_refund(device, block.seat, block.units);
+	seat_count(device, block.family, -(int64_t)block.units);
+	return true;
+}
+
+void release_open(struct release *release, CUdeviceptr pointer)
+{
+	release->pointer = pointer;
+	release->watched = NULL;
+	release->ours = process_mode() == PROCESS_READY;
+	release->moving = release->ours && quiet_move();
+	if (__builtin_expect(release->moving, 0))
+		release->watched = small_watch(pointer, &release->quiet);
+}
+
+CUresult release_close(struct release *release, CUresult rc)
+{
+	if (!release->ours)
+		return rc;
+	if (rc == CUDA_SUCCESS && release->pointer) {
+		if (release->watched)
+			quiet_learn(release->watched, &release->quiet);
+		if (__builtin_expect(!take(release->pointer), 0)) {
+			block_epoch_raise();
+			take(release->pointer);
+		}
+	}
+	quiet_moved(release->moving);
+	if (__builtin_expect(release->watched != NULL, 0))
+		small_review();
+	return rc;
+}

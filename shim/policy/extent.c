@@ -1,0 +1,309 @@
+/*
+ * Grains shared by small blocks. See extent.h.
+ *
+ * Lock order: a shard of extents, then (for an entry) a shard of blocks. A block across two grains takes both shards of
+ * extents, the lower first.
+ */
+#include "policy/extent_index.h"
+
+#include <cuquota/ledger.h>
+#include <errno.h>
+#include <string.h>
+
+static void (*give)(const struct extent_paid *paid);
+static bool (*keeps)(uint8_t device);
+
+int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *paid), bool (*to_keep)(uint8_t device))
+{
+	struct extent_index *index = wiped_once(&extent_memory, sizeof(struct extent_index));
+
+	if (!index)
+		return -ENOMEM;
+	if (index->bytes)
+		return 0;
+	give = to_give;
+	keeps = to_keep;
+	index->step = grain_bytes / EXTENT_STARTS > EXTENT_STEP ? (uint32_t)((grain_bytes + EXTENT_STARTS - 1) / EXTENT_STARTS) : EXTENT_STEP;
+	index->shift = grain_bytes & (grain_bytes - 1) ? 0 : (uint32_t)__builtin_ctzll(grain_bytes);
+	__atomic_store_n(&index->bytes, grain_bytes, __ATOMIC_RELEASE);
+	return 0;
+}
+
+size_t extent_bytes(void)
+{
+	const struct extent_index *index = extent_index();
+
+	return index ? index->bytes : 0;
+}
+
+uint32_t extent_idle(uint8_t device)
+{
+	return __atomic_load_n(&extent_index()->idle[device], __ATOMIC_RELAXED);
+}
+
+/* Has the address a bit of its own? */
+static bool on_step(uint64_t pointer)
+{
+	return (pointer - extent_base(pointer)) % extent_index()->step == 0;
+}
+
+static uint32_t bit_of(uint64_t pointer)
+{
+	return (uint32_t)((pointer - extent_base(pointer)) / extent_index()->step);
+}
+
+static bool start_is_set(const struct extent *extent, uint64_t pointer)
+{
+	const uint32_t bit = bit_of(pointer);
+
+	return on_step(pointer) && extent->starts[bit / 64] >> (bit % 64) & 1;
+}
+
+static void start_flip(struct extent *extent, uint64_t pointer)
+{
+	const uint32_t bit = bit_of(pointer);
+
+	extent->starts[bit / 64] ^= 1ull << (bit % 64);
+}
+
+static void lock_both(struct extent_shard *a, struct extent_shard *b)
+{
+	lock_take(a < b ? &a->lock : &b->lock);
+	if (a != b)
+		lock_take(a < b ? &b->lock : &a->lock);
+}
+
+static void unlock_both(struct extent_shard *a, struct extent_shard *b)
+{
+	lock_give(&a->lock);
+	if (a != b)
+		lock_give(&b->lock);
+}
+
+/* Does a block of `paid` need a token there? Also where another device's payment ends: its memory is gone, or is going. */
+static bool is_fresh(const struct extent *extent, const struct extent_paid *paid)
+{
+	return !extent || extent->paid.device != paid->device;
+}
+
+/* One block more. The shard is prepared, and a token is there if it is fresh. */
+static struct extent *settle_in(struct extent_shard *shard, struct extent *extent, uint64_t base, const struct extent_paid *paid)
+{
+	if (!extent)
+		extent = extent_make(shard, base, paid);
+	else if (!extent->live)
+		extent_count_idle(shard, extent, -1);
+	if (extent->paid.device != paid->device) {
+		give(&extent->paid);
+		extent->paid = *paid;
+		extent->paid.context = 0; /* whose bits are there is no longer known */
+	}
+	if (!extent->live)
+		extent->paid.context = paid->context;
+	extent->live++;
+	return extent;
+}
+
+/* One bit is enough, unless -EEXIST: another context's grain, or something starts there still. */
+static int enter_bit(struct extent_shard *shard, uint64_t pointer, const struct extent_paid *paid, unsigned tokens)
+{
+	struct extent *extent = extent_find(shard, extent_base(pointer));
+	const bool fresh = is_fresh(extent, paid);
+
+	if (!on_step(pointer))
+		return -EEXIST;
+	if (extent && extent->live && (extent->paid.context != paid->context || start_is_set(extent, pointer)))
+		return -EEXIST;
+	if (fresh && !tokens)
+		return -EDQUOT;
+	if (extent_prepare(shard))
+		return -ENOMEM;
+	extent = settle_in(shard, extent, extent_base(pointer), paid);
+	start_flip(extent, pointer);
+	return (int)(tokens - fresh);
+}
+
+static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
+		       uint64_t epoch)
+{
+	const uint64_t low = extent_base(pointer), high = extent_base(pointer + bytes - 1);
+	struct extent_shard *const a = extent_shard(low), *const b = extent_shard(high);
+	const struct block block = {.pointer = pointer,
+				    .context = paid->context,
+				    .device = paid->device,
+				    .family = family,
+				    .seat = paid->seat,
+				    .kind = low == high ? BLOCK_SMALL : BLOCK_SMALL_ACROSS};
+	unsigned fresh;
+	int rc;
+
+	lock_both(a, b);
+	fresh = is_fresh(extent_find(a, low), paid) + (low != high && is_fresh(extent_find(b, high), paid));
+	rc = fresh > tokens ? -EDQUOT : extent_prepare(a);
+	if (!rc && a != b)
+		rc = extent_prepare(b);
+	if (!rc)
+		rc = block_add(&block, epoch);
+	if (!rc) {
+		settle_in(a, extent_find(a, low), low, paid);
+		if (low != high)
+			settle_in(b, extent_find(b, high), high, paid);
+		rc = (int)(tokens - fresh);
+	}
+	unlock_both(a, b);
+	return rc;
+}
+
+int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
+		 uint64_t epoch)
+{
+	const uint64_t base = extent_base(pointer);
+	int rc = -EEXIST;
+
+	if (!bytes)
+		bytes = 1;
+	if (base == extent_base(pointer + bytes - 1)) {
+		struct extent_shard *const shard = extent_shard(base);
+
+		lock_take(&shard->lock);
+		rc = block_epoch() == epoch ? enter_bit(shard, pointer, paid, tokens) : -EAGAIN;
+		lock_give(&shard->lock);
+	}
+	return rc == -EEXIST ? enter_entry(pointer, bytes, paid, family, tokens, epoch) : rc;
+}
+
+/* One block fewer. */
+static void leave(struct extent_shard *shard, struct extent *extent, bool ended)
+{
+	if (!extent->live || --extent->live)
+		return;
+	if (!ended && keeps(extent->paid.device)) {
+		extent_count_idle(shard, extent, 1);
+		return;
+	}
+	give(&extent->paid);
+	extent_remove(shard, extent);
+}
+
+bool extent_leave(uint64_t pointer)
+{
+	struct extent_shard *const shard = extent_shard(extent_base(pointer));
+	struct extent *extent;
+	bool found;
+
+	lock_take(&shard->lock);
+	extent = extent_find(shard, extent_base(pointer));
+	found = extent && start_is_set(extent, pointer);
+	if (found) {
+		start_flip(extent, pointer);
+		leave(shard, extent, false);
+	}
+	lock_give(&shard->lock);
+	return found;
+}
+
+void extent_leave_entry(const struct block *block, bool ended)
+{
+	for (unsigned i = 0; i < (block->kind == BLOCK_SMALL_ACROSS ? 2u : 1u); i++) {
+		const uint64_t base = extent_base(block->pointer) + i * extent_index()->bytes;
+		struct extent_shard *const shard = extent_shard(base);
+		struct extent *extent;
+
+		lock_take(&shard->lock);
+		extent = extent_find(shard, base);
+		if (extent)
+			leave(shard, extent, ended);
+		lock_give(&shard->lock);
+	}
+}
+
+bool extent_is_last(uint64_t pointer, struct extent_paid *paid)
+{
+	struct extent_shard *const shard = extent_shard(extent_base(pointer));
+	const struct extent *extent;
+	bool last;
+
+	lock_take(&shard->lock);
+	extent = extent_find(shard, extent_base(pointer));
+	last = extent && extent->live == 1 && start_is_set(extent, pointer);
+	if (last)
+		*paid = extent->paid;
+	lock_give(&shard->lock);
+	return last;
+}
+
+bool extent_reclaim(uint8_t device, uint32_t context, struct extent_paid *paid)
+{
+	bool found = false;
+
+	for (uint32_t s = 0; s < EXTENT_SHARDS && !found && extent_idle(device); s++) {
+		struct extent_shard *const shard = &extent_index()->shard[s];
+
+		lock_take(&shard->lock);
+		for (uint32_t i = 0; shard->idle && !found && i < 1u << shard->bits; i++) {
+			struct extent *const extent = shard->extent[i];
+
+			if (!extent || extent->live || extent->paid.device != device ||
+			    (context && extent->paid.context != context))
+				continue;
+			*paid = extent->paid;
+			extent_count_idle(shard, extent, -1);
+			extent_remove(shard, extent);
+			found = true;
+		}
+		lock_give(&shard->lock);
+	}
+	return found;
+}
+
+void extent_drop_context(uint32_t context)
+{
+	for (uint32_t s = 0; s < EXTENT_SHARDS; s++) {
+		struct extent_shard *const shard = &extent_index()->shard[s];
+
+		lock_take(&shard->lock);
+		for (uint32_t i = 0; shard->extent && i < 1u << shard->bits;) {
+			struct extent *const extent = shard->extent[i];
+			uint32_t bits = 0;
+
+			if (!extent || extent->paid.context != context) {
+				i++;
+				continue;
+			}
+			for (uint32_t w = 0; w < EXTENT_STARTS / 64; w++)
+				bits += (uint32_t)__builtin_popcountll(extent->starts[w]);
+			if (!extent->live)
+				extent_count_idle(shard, extent, -1);
+			extent->live -= bits;
+			memset(extent->starts, 0, sizeof(extent->starts));
+			if (extent->live) { /* entries of another context, or of this one that go next */
+				extent->paid.context = 0;
+				i++;
+				continue;
+			}
+			give(&extent->paid);
+			extent_remove(shard, extent); /* another may be at i now: look again */
+		}
+		lock_give(&shard->lock);
+	}
+}
+
+void extent_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
+{
+	for (uint32_t s = 0; s < EXTENT_SHARDS; s++) {
+		struct extent_shard *const shard = &extent_index()->shard[s];
+		uint32_t count = 0;
+
+		lock_take(&shard->lock);
+		for (uint32_t i = 0; shard->extent && i < 1u << shard->bits; i++) {
+			struct extent *const extent = shard->extent[i];
+
+			if (!extent || extent->paid.device != device || extent->paid.seat == seat)
+				continue;
+			extent->paid.seat = seat;
+			count++;
+		}
+		adopt(device, count * (uint32_t)(extent_index()->bytes / CUQUOTA_UNIT));
+		lock_give(&shard->lock);
+	}
+}

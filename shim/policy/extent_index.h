@@ -1,0 +1,96 @@
+/*
+ * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the count of those that are
+ * empty. Only extent.c uses it. Every function but the inline ones of an address wants the shard's lock held.
+ */
+#ifndef POLICY_EXTENT_INDEX_H
+#define POLICY_EXTENT_INDEX_H
+
+#include "policy/extent.h"
+#include "policy/wiped.h"
+
+#define EXTENT_SHARDS 64u
+#define EXTENT_STARTS 8192u /* bits of an extent */
+#define EXTENT_STEP 256u    /* the least distance of two blocks that the driver promises */
+#define EXTENT_DEVICES 256
+
+struct extent {
+	uint64_t base;			     /* address of the grain */
+	struct extent_paid paid;	     /* by whom; its context is the one whose blocks are bits */
+	uint32_t live;			     /* blocks that lie in it, entries of the block table included */
+	struct extent *next;		     /* while free */
+	uint64_t starts[EXTENT_STARTS / 64]; /* where blocks begin, in steps */
+};
+
+struct extent_shard {
+	struct lock lock;
+	uint32_t bits, used;
+	uint32_t idle;		/* of its extents, those with no block */
+	struct extent **extent; /* 1 << bits, by base, linear probing; NULL: free */
+	struct extent *spare;	/* free extents */
+} __attribute__((aligned(64)));
+
+struct extent_index {
+	size_t bytes;	/* of a grain */
+	uint32_t step;	/* bytes for each bit */
+	uint32_t shift; /* of bytes, where it is a power of two, else 0 */
+	uint32_t idle[EXTENT_DEVICES];
+	struct extent_shard shard[EXTENT_SHARDS];
+};
+
+extern void *extent_memory; /* a struct extent_index */
+
+static inline struct extent_index *extent_index(void)
+{
+	return extent_memory;
+}
+
+static inline uint64_t extent_base(uint64_t pointer)
+{
+	const struct extent_index *const index = extent_index();
+
+	return index->shift ? pointer >> index->shift << index->shift : pointer - pointer % index->bytes;
+}
+
+static inline uint64_t extent_mix(uint64_t base)
+{
+	return (base >> 12) * 0x9e3779b97f4a7c15ull;
+}
+
+static inline struct extent_shard *extent_shard(uint64_t base)
+{
+	return &extent_index()->shard[extent_mix(base) >> 58];
+}
+
+static inline uint32_t extent_home(const struct extent_shard *shard, uint64_t base)
+{
+	return (uint32_t)((extent_mix(base) << 6) >> (64 - shard->bits));
+}
+
+/* The place of the grain's extent, or where one would go; NULL before there is room for any. */
+static inline struct extent **extent_slot(const struct extent_shard *shard, uint64_t base)
+{
+	const uint32_t mask = (1u << shard->bits) - 1;
+	uint32_t i;
+
+	if (!shard->extent)
+		return NULL;
+	for (i = extent_home(shard, base); shard->extent[i] && shard->extent[i]->base != base; i = (i + 1) & mask)
+		;
+	return &shard->extent[i];
+}
+
+static inline struct extent *extent_find(const struct extent_shard *shard, uint64_t base)
+{
+	struct extent **const slot = extent_slot(shard, base);
+
+	return slot ? *slot : NULL;
+}
+
+/* Room for two more extents, so that extent_make cannot fail. 0 or -ENOMEM. */
+int extent_prepare(struct extent_shard *shard);
+struct extent *extent_make(struct extent_shard *shard, uint64_t base, const struct extent_paid *paid);
+void extent_remove(struct extent_shard *shard, struct extent *extent);
+/* One more (1) or fewer (-1) that is empty. */
+void extent_count_idle(struct extent_shard *shard, const struct extent *extent, int n);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * How this process stands, in one word that fork wipes. Owns nothing else; only this floor includes it.
+ */
+#ifndef POLICY_PROCESS_H
+#define POLICY_PROCESS_H
+
+#include "policy/state.h"
+
+enum process_mode {
+	PROCESS_IDLE,	/* not decided: cuInit has not succeeded, or this is a forked child */
+	PROCESS_READY,	/* joined to every device */
+	PROCESS_ASIDE,	/* not capped */
+	PROCESS_DENIED, /* settings or ledger refused */
+};
+
+struct process {
+	uint32_t mode;
+};
+extern struct process *process_word;
+
+static inline enum process_mode process_mode(void)
+{
+	const struct process *const process = __atomic_load_n(&process_word, __ATOMIC_ACQUIRE);
+
+	return process ? (enum process_mode)__atomic_load_n(&process->mode, __ATOMIC_ACQUIRE) : PROCESS_IDLE;
+}
+
+/* What the settings decide; what a driver that runs already decides. */
+enum process_mode process_decide(void);
+enum process_mode process_late(void);
+/* May a denied process try again at its next cuInit? Not when its settings are refused. */
+bool process_retry(void);
+
+static inline enum process_mode process_now(void)
+{
+	const enum process_mode mode = process_mode();
+
+	return __builtin_expect(mode == PROCESS_READY, 1) ? mode : process_late();
+}
+
+/* Place in the table of devices, which entries of the tables here carry. */
+unsigned device_index(const struct device *device);
+const struct device *device_by_index(unsigned index);
+
+/* The tables of this floor: each makes its memory, or finds it wiped. 0 or -ENOMEM. */
+int context_start(void);
+int vmm_start(void);
+
+int claim_start(size_t grain_bytes);
+
+/* Is the spare grain of a device paid for? */
+bool context_has_spare(const struct device *device);
+
+#endif

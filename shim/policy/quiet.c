@@ -1,0 +1,95 @@
+/*
+ * Measuring alone. See quiet.h.
+ */
+#include "policy/quiet.h"
+#include "policy/extent.h"
+#include "policy/seat.h"
+#include "policy/wiped.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+
+struct moves {
+	uint64_t inside; /* brackets that are open */
+	uint64_t begun;	 /* that were ever opened */
+};
+
+static void *memory;
+bool quiet_wanted;
+
+static struct moves *moves(void)
+{
+	return memory;
+}
+
+int quiet_start(void)
+{
+	if (!wiped_once(&memory, sizeof(struct moves)))
+		return -ENOMEM;
+	__atomic_store_n(&quiet_wanted, true, __ATOMIC_RELAXED);
+	return 0;
+}
+
+bool quiet_move_slow(void)
+{
+	if (!memory)
+		return false;
+	__atomic_add_fetch(&moves()->begun, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&moves()->inside, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+void quiet_moved_slow(void)
+{
+	__atomic_sub_fetch(&moves()->inside, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t quiet_returns(const struct device *device)
+{
+	return __atomic_load_n(&seat_member(device)->segment->header->small_returns, __ATOMIC_RELAXED);
+}
+
+static uint64_t own_word(const struct device *device)
+{
+	return CUQUOTA_CHARGED(__atomic_load_n(&member_slot(seat_member(device))->word, __ATOMIC_SEQ_CST));
+}
+
+bool quiet_begin(const struct device *device, struct quiet *quiet)
+{
+	quiet->moves = __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) != 1)
+		return false;
+	account_watch(seat_member(device), &quiet->watch);
+	quiet->word = own_word(device);
+	return real.cuMemGetInfo_v2(&quiet->free, &quiet->total) == CUDA_SUCCESS;
+}
+
+bool quiet_end(const struct device *device, const struct quiet *quiet, size_t *now_free)
+{
+	size_t total;
+
+	return real.cuMemGetInfo_v2(now_free, &total) == CUDA_SUCCESS && total == quiet->total &&
+	       own_word(device) == quiet->word && account_undisturbed(seat_member(device), &quiet->watch) &&
+	       __atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) == 1 &&
+	       __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST) == quiet->moves;
+}
+
+void quiet_learn(const struct device *device, const struct quiet *quiet)
+{
+	uint32_t unknown = 0, returns;
+	size_t now_free;
+
+	if (!quiet_end(device, quiet, &now_free))
+		return;
+	if (now_free == quiet->free + extent_bytes())
+		returns = 1;
+	else if (now_free == quiet->free)
+		returns = 2;
+	else
+		return;
+	if (__atomic_compare_exchange_n(&seat_member(device)->segment->header->small_returns, &unknown, returns, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		log_info("%s: the driver %s a grain that small blocks have left", device->name,
+			 returns == 1 ? "gives back" : "keeps");
+}

@@ -1,0 +1,234 @@
+/*
+ * Joining and joining anew. See seat.h.
+ */
+#include "policy/seat.h"
+#include "policy/block.h"
+#include "policy/extent.h"
+#include "policy/process.h"
+#include "policy/visible.h"
+#include "policy/wiped.h"
+
+#include "base/identity.h"
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEATS	  4 /* of a device, in turn: a thread may still be using the one before */
+#define REJOINS	  64
+#define CHECK_NS  1000000000ull
+#define INHERITED 64
+
+struct seats {
+	struct seat seat[DEVICES_MAX][SEATS];
+	uint32_t joins[DEVICES_MAX];
+	pthread_mutex_t joining;
+};
+
+static void *memory;
+/* Ordinary memory, so that a forked child knows which descriptors it has from its parent. */
+static int hold_of[DEVICES_MAX];
+static bool hold_noted[DEVICES_MAX];
+static int inherited[INHERITED];
+static unsigned inherited_count;
+
+static struct seats *seats(void)
+{
+	return memory;
+}
+
+int seat_start(void)
+{
+	return wiped_once(&memory, sizeof(struct seats)) ? 0 : -ENOMEM;
+}
+
+bool seat_is_joined(const struct device *device)
+{
+	return device->member && __atomic_load_n(&device->member->segment, __ATOMIC_ACQUIRE);
+}
+
+static int fill_wish(const struct device *device, struct tenant_wish *wish, char name[SETTINGS_TENANT])
+{
+	const struct settings *const settings = settings_get();
+	int rc;
+
+	if (settings->tenant[0])
+		strcpy(name, settings->tenant);
+	else
+		identity_derive(&identity_proc, name);
+	wish->name = name;
+	wish->keep_ns = settings->request_keep_ns;
+	rc = settings_limit(settings, &device->uuid, device->place, device->bytes, &wish->limit);
+	return rc ? rc : settings_request(settings, &device->uuid, device->place, device->bytes, &wish->request);
+}
+
+static void report(const struct device *device, const struct tenant_wish *wish, const struct tenant_outcome *outcome)
+{
+	char brought[SIZE_TEXT], holds[SIZE_TEXT], brought_request[SIZE_TEXT], holds_request[SIZE_TEXT];
+
+	if (outcome->conflict && wish->limit != outcome->limit && wish->limit != CUQUOTA_NONE)
+		log_warn("%s: this process brings a limit of %s, tenant %s has %s%s: the latter holds", device->name,
+			 size_format(wish->limit, brought), wish->name, size_format(outcome->limit, holds),
+			 outcome->administered ? " by `cuquota set`" : "");
+	if (outcome->conflict && wish->request != outcome->request && wish->request)
+		log_warn("%s: this process brings a request of %s, tenant %s has %s%s: the latter holds", device->name,
+			 size_format(wish->request, brought_request), wish->name,
+			 size_format(outcome->request, holds_request),
+			 outcome->administered ? " by `cuquota set`" : "");
+	log_info("%s: joined as tenant %s, limit %s, request %s", device->name, wish->name,
+		 size_format(outcome->limit, holds), size_format(outcome->request, holds_request));
+}
+
+/* Takes over the mapping that is there, if its path still names it. */
+static int open_segment(struct device *device, char why[SEGMENT_WHY])
+{
+	struct segment *segment = device->segment;
+	int rc;
+
+	if (segment && segment->header && segment_is_linked(segment))
+		return 0;
+	segment = calloc(1, sizeof(*segment));
+	if (!segment) {
+		strcpy(why, "out of host memory");
+		return -ENOMEM;
+	}
+	rc = segment_open(segment, settings_folder(settings_get()), device->name, device->bytes, SEGMENT_MEMBER, why);
+	if (rc) {
+		free(segment);
+		return rc;
+	}
+	/* The old one stays mapped: another thread may be in it. */
+	device->segment = segment;
+	return 0;
+}
+
+int seat_join(struct device *device, unsigned index, int reserved, char why[SEGMENT_WHY])
+{
+	const uint32_t n = ++seats()->joins[index];
+	struct seat *const seat = &seats()->seat[index][n % SEATS];
+	struct tenant_outcome outcome = {0};
+	char name[SETTINGS_TENANT];
+	struct tenant_wish wish;
+	int rc;
+
+	rc = fill_wish(device, &wish, name);
+	if (rc)
+		strcpy(why, "a setting cannot hold on this device");
+	if (!rc)
+		rc = open_segment(device, why);
+	if (rc)
+		return rc;
+	memset(seat, 0, sizeof(*seat));
+	seat->number = (uint8_t)(n % 255 + 1);
+	rc = member_join(&seat->member, device->segment, &wish, reserved, &outcome, why);
+	if (rc)
+		return rc;
+	hold_of[index] = seat->member.life.hold;
+	hold_noted[index] = true;
+	__atomic_store_n(&device->member, &seat->member, __ATOMIC_RELEASE);
+	report(device, &wish, &outcome);
+	return 0;
+}
+
+void seat_disown(const struct device *devices, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (!hold_noted[i] || seat_is_joined(&devices[i]))
+			continue;
+		hold_noted[i] = false;
+		if (inherited_count < INHERITED)
+			inherited[inherited_count++] = hold_of[i];
+	}
+	for (unsigned n = 0; n < inherited_count; n++)
+		for (unsigned i = 0; i < count; i++)
+			if (devices[i].segment)
+				life_disown(devices[i].segment, inherited[n]);
+	inherited_count = 0;
+}
+
+static void adopt(uint8_t index, uint32_t units)
+{
+	const struct device *const device = device_by_index(index);
+
+	if (units)
+		account_force(seat_member(device), units);
+}
+
+/*
+ * The place is lost: somebody unmapped our life page, or the file was replaced. Claims in flight see the raised epoch when they
+ * close and charge themselves; whatever is entered already is adopted table by table.
+ */
+static void rejoin(struct device *device, unsigned index)
+{
+	char why[SEGMENT_WHY] = "";
+
+	if (seats()->joins[index] >= REJOINS)
+		return;
+	if (member_revive(seat_member(device)) == 0)
+		return;
+	if (seat_join(device, index, -1, why)) {
+		log_error("%s: the place in the ledger is lost and cannot be had again: %s", device->name, why);
+		return;
+	}
+	block_epoch_raise();
+	block_adopt((uint8_t)index, seat_now(device), adopt);
+	extent_adopt((uint8_t)index, seat_now(device), adopt);
+	context_adopt((uint8_t)index, seat_now(device), adopt);
+	vmm_adopt((uint8_t)index, seat_now(device), adopt);
+	log_warn("%s: the place in the ledger was lost; joined anew with all that this process holds", device->name);
+}
+
+static void check(const struct device *device)
+{
+	struct member *const member = seat_member(device);
+	const uint64_t now = segment_now_ns();
+	uint64_t checked = __atomic_load_n(&member->checked_ns, __ATOMIC_RELAXED);
+	int cancel;
+
+	if (now - checked < CHECK_NS || !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
+								     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&seats()->joining);
+	if (seat_member(device) == member && !member_is_current(member))
+		rejoin((struct device *)device, device_index(device));
+	pthread_mutex_unlock(&seats()->joining);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+static bool has_credit(const struct member *member, uint32_t units)
+{
+	return CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_RELAXED)) >= units;
+}
+
+int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
+{
+	struct member *member = seat_member(device);
+	const int kept = errno;
+
+	if (__builtin_expect(!has_credit(member, units), 0)) {
+		check(device);
+		member = seat_member(device);
+		errno = kept;
+	}
+	*seat = seat_of(member);
+	return account_charge(member, units, refusal);
+}
+
+uint8_t seat_force(const struct device *device, uint32_t units)
+{
+	struct member *const member = seat_member(device);
+
+	account_force(member, units);
+	return seat_of(member);
+}
+
+bool seat_has_room(const struct device *device, uint32_t units)
+{
+	const struct member *const member = seat_member(device);
+
+	return has_credit(member, units) || account_room(member) >= units;
+}

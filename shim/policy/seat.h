@@ -1,0 +1,74 @@
+/*
+ * The place of this process in the ledger of each device. Owns: the member handles, joining, and joining anew when
+ * the place was lost. Promise: each charge remembers under which joining (seat) it was made, so that what was charged in a
+ * lost place is neither refunded in the new one nor forgotten by it.
+ */
+#ifndef POLICY_SEAT_H
+#define POLICY_SEAT_H
+
+#include "policy/state.h"
+
+#include <cuquota/ledger.h>
+
+struct seat {
+	struct member member;
+	uint8_t number; /* raised by each joining of a device, never 0 */
+};
+
+/* Makes the handles, or finds them wiped in a forked child. 0 or -ENOMEM. */
+int seat_start(void);
+/* Join the ledger of a device that has none of ours yet, with a new seat. 0 or -errno with the reason. */
+int seat_join(struct device *device, unsigned index, int reserved, char why[SEGMENT_WHY]);
+bool seat_is_joined(const struct device *device);
+/* Close the hold locks that a parent left to this process; its own cuInit succeeded. */
+void seat_disown(const struct device *devices, unsigned count);
+
+static inline struct member *seat_member(const struct device *device)
+{
+	return __atomic_load_n(&device->member, __ATOMIC_ACQUIRE);
+}
+
+static inline uint8_t seat_of(const struct member *member)
+{
+	return ((const struct seat *)((const char *)member - __builtin_offsetof(struct seat, member)))->number;
+}
+
+static inline uint8_t seat_now(const struct device *device)
+{
+	return seat_of(seat_member(device));
+}
+
+static inline uint32_t seat_units(uint64_t bytes)
+{
+	const uint64_t units = bytes / CUQUOTA_UNIT + (bytes % CUQUOTA_UNIT != 0);
+
+	/* More than any device has, and still far from where sums of it would turn over. */
+	return units < UINT32_MAX / 4 ? (uint32_t)units : UINT32_MAX / 4;
+}
+
+/* Charge, looking first (at most once a second, and only when credit is short) whether the place is still ours. */
+int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal);
+/* Refund what was charged under `seat`; nothing if that was lost since. */
+static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
+{
+	struct member *const member = seat_member(device);
+
+	if (units && seat_of(member) == seat)
+		account_refund(member, units);
+}
+/* Charge in the present seat whatever the limit; returns its number. */
+uint8_t seat_force(const struct device *device, uint32_t units);
+/* Would a charge be granted out of credit, or is there room for it without looking for the dead? A hint. */
+bool seat_has_room(const struct device *device, uint32_t units);
+
+/* Per-family figures of the detail; only shown. */
+static inline void seat_count(const struct device *device, unsigned family, int64_t units)
+{
+	__atomic_fetch_add(&member_detail(seat_member(device))->family[family], (uint32_t)units, __ATOMIC_RELAXED);
+}
+
+/* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that hold something. */
+void context_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
+void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * What is shown, and whether anything is limited. See state.h.
+ */
+#include "policy/process.h"
+#include "policy/seat.h"
+#include "policy/visible.h"
+
+#include "base/identity.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t limit_of(const struct device *device)
+{
+	const struct member *const member = seat_member(device);
+
+	return __atomic_load_n(&segment_tenant(member->segment, member->tenant)->limit, __ATOMIC_ACQUIRE);
+}
+
+bool device_limited(const struct device *device)
+{
+	return limit_of(device) != CUQUOTA_NONE ||
+	       __atomic_load_n(&seat_member(device)->segment->header->requests, __ATOMIC_ACQUIRE);
+}
+
+bool limited(void)
+{
+	const struct device *device;
+
+	if (process_now() != PROCESS_READY)
+		return false;
+	for (unsigned i = 0; (device = device_next(i)); i++)
+		if (device_limited(device))
+			return true;
+	return false;
+}
+
+uint64_t device_total(const struct device *device)
+{
+	return least(limit_of(device), device->bytes);
+}
+
+static void show(const struct account_use *use, uint64_t physical, uint64_t real_free, struct shown *shown)
+{
+	shown->total = least(use->limit, physical);
+	shown->used = least(use->charged, shown->total);
+	shown->free = least(shown->total - shown->used, least(use->free, real_free));
+}
+
+void device_shown(const struct device *device, uint64_t real_free, struct shown *shown)
+{
+	const struct member *const member = seat_member(device);
+	struct account_use use;
+	const int kept = errno;
+
+	member_sweep_now(member->segment);
+	if (account_use(member->segment, member->tenant, &use))
+		*shown = (struct shown){.total = device_total(device)};
+	else
+		show(&use, device->bytes, real_free, shown);
+	errno = kept;
+}
+
+static bool read_ledger(const struct segment *segment, const struct settings *settings, struct account_use *use)
+{
+	char name[SETTINGS_TENANT];
+	int tenant;
+
+	if (settings->tenant[0])
+		strcpy(name, settings->tenant);
+	else
+		identity_derive(&identity_proc, name);
+	tenant = tenant_find(segment, name);
+	return tenant >= 0 && account_use(segment, (uint32_t)tenant, use) == 0;
+}
+
+bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free, struct shown *shown)
+{
+	const struct settings *const settings = settings_get();
+	struct account_use use = {.limit = CUQUOTA_NONE};
+	uint64_t limit, bound;
+	struct segment segment;
+	char name[UUID_TEXT], why[SEGMENT_WHY];
+	const int kept = errno;
+	bool found = false;
+	unsigned place;
+
+	if (state_aside() || visible_place(uuid, &place) || settings_limit(settings, uuid, place, physical, &limit))
+		return false;
+	memset(&segment, 0, sizeof(segment));
+	uuid_format(uuid, name);
+	if (segment_open(&segment, settings_folder(settings), name, physical, SEGMENT_READER, why) == 0) {
+		found = read_ledger(&segment, settings, &use);
+		segment_close(&segment);
+	}
+	/* A first process would set the limit; among members what it brings can only tighten. */
+	bound = found && use.members ? least(use.limit, limit) : limit;
+	if (!found)
+		use.free = least(bound, physical);
+	use.limit = bound;
+	show(&use, physical, real_free, shown);
+	errno = kept;
+	return found || limit != CUQUOTA_NONE;
+}

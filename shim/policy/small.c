@@ -1,0 +1,205 @@
+/*
+ * Requests below a grain. See small.h.
+ *
+ * A driver that needs new memory for a request takes a grain and puts the block at its start, so a block touches at most
+ * one new grain, two if it goes across into one from the rest of another. Requests above half a grain therefore
+ * take two tokens where two can be had.
+ */
+#include "policy/small.h"
+#include "policy/process.h"
+#include "policy/refuse.h"
+#include "policy/seat.h"
+#include "policy/wiped.h"
+
+#include "base/devices.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define WATCH_GAP_NS 1000000ull
+
+struct spares {
+	pthread_mutex_t using[DEVICES_MAX];
+	uint64_t watched_ns;
+};
+
+static void *memory;
+
+static struct spares *spares(void)
+{
+	return memory;
+}
+
+static uint32_t grain_units(void)
+{
+	return (uint32_t)(extent_bytes() / CUQUOTA_UNIT);
+}
+
+static void give(const struct extent_paid *paid)
+{
+	const struct device *const device = device_by_index(paid->device);
+
+	seat_refund(device, paid->seat, grain_units());
+	seat_count(device, CUQUOTA_LINEAR, -(int64_t)grain_units());
+}
+
+static bool keeps(uint8_t index)
+{
+	return quiet_returns(device_by_index(index)) != 1;
+}
+
+int claim_start(size_t grain_bytes)
+{
+	return wiped_once(&memory, sizeof(struct spares)) ? extent_start(grain_bytes, give, keeps) : -ENOMEM;
+}
+
+/* Stop paying for emptied grains that the driver is known to have given back. */
+static void refund_idle(const struct device *device)
+{
+	struct extent_paid paid;
+
+	while (extent_idle((uint8_t)device_index(device)) && extent_reclaim((uint8_t)device_index(device), 0, &paid))
+		give(&paid);
+}
+
+static bool charge_tokens(struct claim *claim, unsigned tokens, struct refusal *refusal)
+{
+	if (seat_charge(claim->device, tokens * grain_units(), &claim->seat, refusal))
+		return false;
+	claim->tokens = (uint8_t)tokens;
+	return true;
+}
+
+static void take_spare(struct claim *claim)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &claim->cancel);
+	pthread_mutex_lock(&spares()->using[device_index(claim->device)]);
+	claim->spare = true;
+	claim->seat = seat_now(claim->device);
+}
+
+void small_release_spare(struct claim *claim)
+{
+	claim->spare = false;
+	pthread_mutex_unlock(&spares()->using[device_index(claim->device)]);
+	pthread_setcancelstate(claim->cancel, NULL);
+}
+
+CUresult small_open(struct claim *claim)
+{
+	const struct device *const device = claim->device;
+	unsigned tokens = claim->bytes > extent_bytes() / 2 ? 2 : 1;
+	struct refusal refusal;
+
+	claim->small = true;
+	if (__builtin_expect(extent_idle((uint8_t)device_index(device)), 0) && quiet_returns(device) == 1)
+		refund_idle(device);
+	for (; tokens; tokens--)
+		if (seat_has_room(device, tokens * grain_units()) && charge_tokens(claim, tokens, NULL))
+			return CUDA_SUCCESS;
+	/* Looking for the dead costs a sweep: only if the request does not fit what is paid for. */
+	if (context_has_spare(device)) {
+		take_spare(claim);
+		return CUDA_SUCCESS;
+	}
+	if (charge_tokens(claim, 1, &refusal))
+		return CUDA_SUCCESS;
+	quiet_moved(claim->moving);
+	return refuse(device, "", claim->bytes, &refusal);
+}
+
+/* It touched more new grains than there are tokens. They are covered by the spare, or by nothing for this moment. */
+static bool another_token(struct claim *claim)
+{
+	const uint8_t index = (uint8_t)device_index(claim->device);
+	struct extent_paid paid;
+	uint8_t seat;
+
+	/* Not yet known whether the driver kept the grain that was emptied; had it, the block would lie there. */
+	if (extent_idle(index) && quiet_returns(claim->device) == 0 && extent_reclaim(index, claim->context, &paid)) {
+		seat_count(claim->device, CUQUOTA_LINEAR, -(int64_t)grain_units());
+		if (paid.seat == claim->seat) {
+			claim->tokens++;
+			return true;
+		}
+		seat_refund(claim->device, paid.seat, grain_units());
+	}
+	if (seat_charge(claim->device, grain_units(), &seat, NULL))
+		return false;
+	claim->tokens++;
+	return true;
+}
+
+int small_enter(struct claim *claim, CUdeviceptr pointer)
+{
+	const uint8_t index = (uint8_t)device_index(claim->device);
+	const struct extent_paid paid = {.device = index, .seat = claim->seat, .context = claim->context};
+	struct extent_paid old;
+	unsigned used;
+	int left;
+
+	do
+		left = extent_enter(pointer, claim->bytes, &paid, claim->family, claim->tokens, claim->epoch);
+	while (left == -EDQUOT && another_token(claim));
+	if (left < 0)
+		return left;
+	used = claim->tokens - (unsigned)left;
+	seat_refund(claim->device, claim->seat, (uint32_t)left * grain_units());
+	claim->tokens = 0;
+	if (!used)
+		return 0;
+	seat_count(claim->device, CUQUOTA_LINEAR, (int64_t)used * grain_units());
+	if (__builtin_expect(extent_idle(index), 0) && quiet_returns(claim->device) == 0 &&
+	    extent_reclaim(index, claim->context, &old))
+		give(&old);
+	return 0;
+}
+
+void small_adopt(struct claim *claim)
+{
+	if (claim->small)
+		return;
+	claim->small = true;
+	claim->tokens = (uint8_t)(claim->units / grain_units() > 2 ? 2 : claim->units / grain_units());
+	seat_refund(claim->device, claim->seat, claim->units - small_tokens(claim));
+	claim->units = 0;
+}
+
+void small_leave(struct claim *claim)
+{
+	if (!claim->small)
+		return;
+	claim->small = false;
+	claim->units = small_tokens(claim);
+	claim->tokens = 0;
+}
+
+const struct device *small_watch(uint64_t pointer, struct quiet *quiet)
+{
+	const uint64_t now = segment_now_ns();
+	const struct device *device;
+	struct extent_paid paid;
+
+	if (capturing() || now - __atomic_load_n(&spares()->watched_ns, __ATOMIC_RELAXED) < WATCH_GAP_NS ||
+	    !extent_is_last(pointer, &paid))
+		return NULL;
+	device = device_by_index(paid.device);
+	if (quiet_returns(device) || device_current() != device)
+		return NULL;
+	__atomic_store_n(&spares()->watched_ns, now, __ATOMIC_RELAXED);
+	return quiet_begin(device, quiet) ? device : NULL;
+}
+
+void small_review(void)
+{
+	const struct device *device;
+	bool unknown = false;
+
+	for (unsigned i = 0; (device = device_next(i)); i++) {
+		if (quiet_returns(device) == 1)
+			refund_idle(device);
+		unknown |= !quiet_returns(device);
+	}
+	if (!unknown)
+		__atomic_store_n(&quiet_wanted, false, __ATOMIC_RELAXED);
+}

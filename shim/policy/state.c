@@ -1,0 +1,331 @@
+/*
+ * Starting. See state.h.
+ *
+ * One word, in memory that fork wipes, says how this process stands. Settings alone can decide it (aside, denied); else it is
+ * decided after the driver's own start, when the devices are known.
+ */
+#include "policy/seat.h"
+#include "policy/block.h"
+#include "policy/context.h"
+#include "policy/process.h"
+#include "policy/quiet.h"
+#include "policy/visible.h"
+#include "policy/vmm.h"
+#include "policy/wiped.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define RESERVED   8
+#define GRAIN_ELSE (2u << 20) /* what the driver takes memory in where it does not say */
+
+struct start {
+	pthread_mutex_t starting;
+	int reserved[RESERVED]; /* descriptors + 1 */
+	struct log_limit said;
+};
+
+static void *memory;
+struct process *process_word; /* see process.h */
+static struct device devices[DEVICES_MAX];
+static unsigned device_count;
+
+static struct start *start(void)
+{
+	return memory;
+}
+
+static void set_mode(enum process_mode mode)
+{
+	__atomic_store_n(&process_word->mode, mode, __ATOMIC_RELEASE);
+}
+
+/* A cause was said already: what follows from it. */
+static enum process_mode fail(void)
+{
+	const bool allow = settings_get()->on_error == ON_ERROR_ALLOW;
+	unsigned left_out;
+
+	if (allow && log_limited(&start()->said, segment_now_ns(), &left_out))
+		log_warn("CUQUOTA_ON_ERROR=allow: this process runs without a limit");
+	return allow ? PROCESS_ASIDE : PROCESS_DENIED;
+}
+
+/* What settings alone decide. Makes the memory of the process. */
+enum process_mode process_decide(void)
+{
+	const int kept = errno;
+	enum process_mode mode;
+
+	if (!wiped_once(&memory, sizeof(struct start)) || !wiped_once((void **)&process_word, sizeof(struct process)))
+		return PROCESS_DENIED;
+	mode = __atomic_load_n(&process_word->mode, __ATOMIC_ACQUIRE);
+	if (mode == PROCESS_IDLE) {
+		if (driver_aside() || settings_get()->disable)
+			mode = PROCESS_ASIDE;
+		else if (settings_get()->refused)
+			mode = fail();
+		if (mode != PROCESS_IDLE)
+			set_mode(mode);
+	}
+	errno = kept;
+	return mode;
+}
+
+/*
+ * The hold locks must close after the driver's files do, and descriptors are closed from the lowest: so the lowest are kept free
+ * from the driver and given to them. Never 0 to 2, which programs take for granted.
+ */
+static void reserve(void)
+{
+	int file = open("/dev/null", O_PATH | O_CLOEXEC);
+
+	for (unsigned i = 0; file >= 0 && i < RESERVED; i++) {
+		const int other = fcntl(file, F_DUPFD_CLOEXEC, 3);
+
+		if (other < 0)
+			break;
+		start()->reserved[i] = other + 1;
+	}
+	if (file >= 0)
+		close(file);
+}
+
+static int take_reserved(void)
+{
+	for (unsigned i = 0; i < RESERVED; i++) {
+		const int file = start()->reserved[i] - 1;
+
+		start()->reserved[i] = 0;
+		if (file >= 0)
+			return file;
+	}
+	return -1;
+}
+
+static void unreserve(void)
+{
+	for (int file = take_reserved(); file >= 0; file = take_reserved())
+		close(file);
+}
+
+static int begin(void)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&start()->starting);
+	return cancel;
+}
+
+static void end(int cancel)
+{
+	pthread_mutex_unlock(&start()->starting);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+CUresult state_starting(void)
+{
+	const int kept = errno;
+	enum process_mode mode = process_decide();
+	int cancel;
+
+	if (mode == PROCESS_DENIED && !process_retry())
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (mode != PROCESS_IDLE && mode != PROCESS_DENIED)
+		return CUDA_SUCCESS;
+	cancel = begin();
+	if (!start()->reserved[0])
+		reserve();
+	end(cancel);
+	errno = kept;
+	return CUDA_SUCCESS;
+}
+
+static uint32_t grain_of(CUdevice ordinal)
+{
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
+	size_t bytes = 0;
+
+	if (real.cuMemGetAllocationGranularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
+	    !bytes || bytes > 1u << 30)
+		bytes = GRAIN_ELSE;
+	return seat_units(bytes);
+}
+
+/* All that is known of the device with that number. False, said: the driver does not tell. */
+static bool describe(struct device *device, unsigned index)
+{
+	CUuuid whole, instance;
+	size_t bytes = 0;
+
+	if (real.cuDeviceGet(&device->ordinal, (int)index) != CUDA_SUCCESS ||
+	    real.cuDeviceTotalMem_v2(&bytes, device->ordinal) != CUDA_SUCCESS)
+		return false;
+	if (real.cuDeviceGetUuid(&whole, device->ordinal) != CUDA_SUCCESS)
+		return false;
+	/* Of a MIG instance the first version names the GPU, the second the instance. */
+	if (real.cuDeviceGetUuid_v2(&instance, device->ordinal) != CUDA_SUCCESS)
+		instance = whole;
+	__builtin_memcpy(device->uuid.bytes, instance.bytes, sizeof(device->uuid.bytes));
+	device->uuid.mig = __builtin_memcmp(whole.bytes, instance.bytes, sizeof(whole.bytes)) != 0;
+	uuid_format(&device->uuid, device->name);
+	device->bytes = bytes;
+	device->grain = grain_of(device->ordinal);
+	return true;
+}
+
+static bool join_device(unsigned index)
+{
+	struct device found = {0}, *const device = &devices[index];
+	char why[SEGMENT_WHY] = "";
+
+	if (!describe(&found, index)) {
+		log_error("the driver does not tell what device %u is", index);
+		return false;
+	}
+	if (visible_place(&found.uuid, &found.place)) {
+		log_error("%s: its place in NVML's order is not known, and settings count places; name devices by UUID",
+			  found.name);
+		return false;
+	}
+	/* In a forked child, or after a try that failed: the mapping is used again. */
+	if (uuid_equal(&device->uuid, &found.uuid)) {
+		found.segment = device->segment;
+		found.member = device->member;
+	}
+	*device = found;
+	if (seat_is_joined(device))
+		return true;
+	if (seat_join(device, index, take_reserved(), why) == 0)
+		return true;
+	log_error("%s: %s", device->name, why);
+	return false;
+}
+
+static enum process_mode join_all(bool own)
+{
+	size_t grain = 0;
+	int count = 0;
+
+	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS)
+		return PROCESS_IDLE;
+	if (count > DEVICES_MAX)
+		count = DEVICES_MAX;
+	if (seat_start() || block_start() || context_start() || vmm_start() || quiet_start()) {
+		log_error("no memory that fork wipes can be had from this kernel (4.14 and later have it)");
+		return fail();
+	}
+	if (own)
+		seat_disown(devices, device_count);
+	for (unsigned i = 0; i < (unsigned)count; i++) {
+		if (!join_device(i))
+			return fail();
+		if (devices[i].grain > grain)
+			grain = devices[i].grain;
+	}
+	device_count = (unsigned)count;
+	if (claim_start((grain ? grain : 1) * CUQUOTA_UNIT))
+		return fail();
+	return PROCESS_READY;
+}
+
+/* `own`: this process itself called cuInit; else what it inherited may still be in use through its parent's files. */
+static CUresult started(CUresult rc, bool own)
+{
+	const int kept = errno;
+	enum process_mode mode = process_decide();
+	int cancel;
+
+	if (mode == PROCESS_ASIDE)
+		return rc;
+	if (mode == PROCESS_DENIED && !process_retry())
+		return CUDA_ERROR_NOT_PERMITTED;
+	cancel = begin();
+	mode = __atomic_load_n(&process_word->mode, __ATOMIC_ACQUIRE);
+	if (rc == CUDA_SUCCESS && (mode == PROCESS_IDLE || mode == PROCESS_DENIED)) {
+		mode = join_all(own);
+		set_mode(mode);
+	}
+	unreserve();
+	end(cancel);
+	errno = kept;
+	return rc == CUDA_SUCCESS && mode == PROCESS_DENIED ? CUDA_ERROR_NOT_PERMITTED : rc;
+}
+
+CUresult state_started(CUresult rc)
+{
+	return started(rc, true);
+}
+
+bool process_retry(void)
+{
+	return !settings_get()->refused && memory && process_word;
+}
+
+/*
+ * The driver was started past the hook, or this is a forked child that never called cuInit. The first answers, and we
+ * join; the second is told by the driver that it is not initialized.
+ */
+enum process_mode process_late(void)
+{
+	enum process_mode mode = process_decide();
+	int count;
+
+	if (mode == PROCESS_IDLE && real.cuDeviceGetCount(&count) == CUDA_SUCCESS) {
+		started(CUDA_SUCCESS, false);
+		mode = process_mode();
+	}
+	return mode;
+}
+
+bool state_aside(void)
+{
+	return process_now() == PROCESS_ASIDE;
+}
+
+CUresult state_permits(void)
+{
+	return process_now() == PROCESS_DENIED ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+const struct device *device_at(CUdevice ordinal)
+{
+	if (process_now() != PROCESS_READY || ordinal < 0 || (unsigned)ordinal >= device_count)
+		return NULL;
+	if (devices[ordinal].ordinal == ordinal)
+		return &devices[ordinal];
+	for (unsigned i = 0; i < device_count; i++)
+		if (devices[i].ordinal == ordinal)
+			return &devices[i];
+	return NULL;
+}
+
+const struct device *device_named(const struct uuid *uuid)
+{
+	for (unsigned i = 0; process_mode() == PROCESS_READY && i < device_count; i++)
+		if (uuid_equal(&devices[i].uuid, uuid))
+			return &devices[i];
+	return NULL;
+}
+
+const struct device *device_next(unsigned n)
+{
+	return process_mode() == PROCESS_READY && n < device_count ? &devices[n] : NULL;
+}
+
+unsigned device_index(const struct device *device)
+{
+	return (unsigned)(device - devices);
+}
+
+const struct device *device_by_index(unsigned index)
+{
+	return &devices[index];
+}

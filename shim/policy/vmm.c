@@ -1,0 +1,301 @@
+/*
+ * Handles and mappings. See vmm.h.
+ *
+ * `allocation` is the physical memory; handles and ranges point to it and are counted in it. A handle or an address that
+ * the driver gives anew while an old record bears it tells that the old one ended and its owner is about to report it: the
+ * old one is settled then, and the report, whose stamp is older than the new record, finds nothing.
+ */
+#include "policy/vmm.h"
+#include "policy/process.h"
+#include "policy/refuse.h"
+#include "policy/seat.h"
+#include "policy/small.h"
+#include "policy/wiped.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct allocation {
+	uint32_t units;
+	uint32_t users; /* handles' references and ranges */
+	uint8_t device;
+	uint8_t seat;
+	struct allocation *next, *previous; /* all of them */
+};
+
+struct handle {
+	CUmemGenericAllocationHandle key;
+	uint64_t stamp;
+	uint32_t references;
+	struct allocation *allocation;
+	UT_hash_handle hh;
+};
+
+struct range {
+	CUdeviceptr key; /* where it begins */
+	size_t bytes;
+	uint64_t stamp;
+	struct allocation *allocation;
+	UT_hash_handle hh;
+};
+
+struct vmm {
+	struct lock lock;
+	uint64_t stamp;
+	struct handle *handles;
+	struct range *ranges;
+	struct allocation *all;
+};
+
+static void *memory;
+
+static struct vmm *vmm(void)
+{
+	return memory;
+}
+
+int vmm_start(void)
+{
+	return wiped_once(&memory, sizeof(struct vmm)) ? 0 : -ENOMEM;
+}
+
+CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes)
+{
+	/* Host memory is not charged; what the driver will not understand is its own affair. */
+	const bool charged = prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+	CUresult rc = claim_open(claim, FAMILY_VMM, charged ? device_at(prop->location.id) : NULL, bytes);
+
+	if (!charged && rc == CUDA_SUCCESS)
+		claim->aside = true;
+	return rc;
+}
+
+/* Locked. */
+static void leave(struct allocation *allocation)
+{
+	const struct device *const device = device_by_index(allocation->device);
+
+	if (--allocation->users)
+		return;
+	seat_refund(device, allocation->seat, allocation->units);
+	seat_count(device, CUQUOTA_VMM, -(int64_t)allocation->units);
+	if (allocation->next)
+		allocation->next->previous = allocation->previous;
+	if (allocation->previous)
+		allocation->previous->next = allocation->next;
+	else
+		vmm()->all = allocation->next;
+	free(allocation);
+}
+
+static void drop_handle(struct handle *handle, uint32_t references)
+{
+	struct allocation *const allocation = handle->allocation;
+
+	while (references--) {
+		if (!--handle->references) {
+			HASH_DEL(vmm()->handles, handle);
+			free(handle);
+			references = 0;
+		}
+		leave(allocation);
+	}
+}
+
+static void drop_range(struct range *range)
+{
+	struct allocation *const allocation = range->allocation;
+
+	HASH_DEL(vmm()->ranges, range);
+	free(range);
+	leave(allocation);
+}
+
+static struct handle *find_handle(CUmemGenericAllocationHandle key)
+{
+	struct handle *handle;
+
+	HASH_FIND(hh, vmm()->handles, &key, sizeof(key), handle);
+	return handle;
+}
+
+static bool add_handle(CUmemGenericAllocationHandle key, struct allocation *allocation)
+{
+	struct handle *const old = find_handle(key);
+	struct handle *handle;
+
+	if (old)
+		drop_handle(old, old->references);
+	handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return false;
+	handle->key = key;
+	handle->stamp = ++vmm()->stamp;
+	handle->references = 1;
+	handle->allocation = allocation;
+	allocation->users++;
+	HASH_ADD(hh, vmm()->handles, key, sizeof(key), handle);
+	return true;
+}
+
+static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
+{
+	struct allocation *const allocation = calloc(1, sizeof(*allocation));
+	bool entered;
+
+	if (!allocation)
+		return false;
+	allocation->units = claim->units;
+	allocation->device = (uint8_t)device_index(claim->device);
+	lock_take(&vmm()->lock);
+	allocation->seat = claim->seat == seat_now(claim->device) ? claim->seat : seat_force(claim->device, claim->units);
+	allocation->next = vmm()->all;
+	if (allocation->next)
+		allocation->next->previous = allocation;
+	vmm()->all = allocation;
+	seat_count(claim->device, CUQUOTA_VMM, claim->units);
+	allocation->users = 1; /* this function's, until the handle has one */
+	entered = add_handle(key, allocation);
+	leave(allocation); /* without a handle this refunds it */
+	lock_give(&vmm()->lock);
+	return entered;
+}
+
+static void release_it(uint64_t handle)
+{
+	real.cuMemRelease((CUmemGenericAllocationHandle)handle);
+}
+
+CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle)
+{
+	if (!claim->device)
+		return claim_close_without_device(claim, rc, release_it, rc == CUDA_SUCCESS ? *handle : 0);
+	if (rc != CUDA_SUCCESS)
+		return claim_fail(claim, rc);
+	if (!enter(claim, *handle)) {
+		release_it(*handle);
+		rc = refuse_excess(claim->device, "a handle");
+	}
+	quiet_moved(claim->moving);
+	return rc;
+}
+
+uint64_t vmm_stamp(void)
+{
+	return process_mode() == PROCESS_READY ? __atomic_load_n(&vmm()->stamp, __ATOMIC_ACQUIRE) : 0;
+}
+
+CUresult vmm_released(uint64_t stamp, CUresult rc, CUmemGenericAllocationHandle key)
+{
+	struct handle *handle;
+
+	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
+		return rc;
+	lock_take(&vmm()->lock);
+	handle = find_handle(key);
+	if (handle && handle->stamp <= stamp)
+		drop_handle(handle, 1);
+	lock_give(&vmm()->lock);
+	return rc;
+}
+
+CUresult vmm_unmapped(uint64_t stamp, CUresult rc, CUdeviceptr address, size_t bytes)
+{
+	struct range *range, *next;
+
+	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
+		return rc;
+	lock_take(&vmm()->lock);
+	HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), range);
+	if (range && range->bytes == bytes) {
+		if (range->stamp <= stamp)
+			drop_range(range);
+	} else {
+		HASH_ITER(hh, vmm()->ranges, range, next)
+		{
+			if (range->key - address < bytes && range->stamp <= stamp)
+				drop_range(range);
+		}
+	}
+	lock_give(&vmm()->lock);
+	return rc;
+}
+
+CUresult vmm_mapped(CUresult rc, CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle key)
+{
+	struct range *range, *old;
+	struct handle *handle;
+
+	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
+		return rc;
+	range = calloc(1, sizeof(*range));
+	lock_take(&vmm()->lock);
+	handle = find_handle(key);
+	if (handle && range) {
+		HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), old);
+		if (old)
+			drop_range(old);
+		range->key = address;
+		range->bytes = bytes;
+		range->stamp = ++vmm()->stamp;
+		range->allocation = handle->allocation;
+		range->allocation->users++;
+		HASH_ADD(hh, vmm()->ranges, key, sizeof(address), range);
+		range = NULL;
+	} else if (handle) {
+		handle->allocation->users++; /* cannot be remembered: never refunded rather than refunded too early */
+	}
+	lock_give(&vmm()->lock);
+	free(range);
+	return rc;
+}
+
+static struct allocation *allocation_at(CUdeviceptr address)
+{
+	struct range *range, *next;
+
+	HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), range);
+	if (range)
+		return range->allocation;
+	HASH_ITER(hh, vmm()->ranges, range, next)
+	{
+		if (address - range->key < range->bytes)
+			return range->allocation;
+	}
+	return NULL;
+}
+
+CUresult vmm_retained(CUresult rc, const CUmemGenericAllocationHandle *key, const void *address)
+{
+	struct allocation *allocation;
+	struct handle *handle;
+
+	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
+		return rc;
+	lock_take(&vmm()->lock);
+	allocation = allocation_at((CUdeviceptr)(uintptr_t)address);
+	handle = find_handle(*key);
+	if (allocation && handle && handle->allocation == allocation) {
+		handle->references++;
+		allocation->users++;
+	} else if (allocation && !add_handle(*key, allocation)) {
+		allocation->users++;
+	}
+	lock_give(&vmm()->lock);
+	return rc;
+}
+
+void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
+{
+	lock_take(&vmm()->lock);
+	for (struct allocation *allocation = vmm()->all; allocation; allocation = allocation->next) {
+		if (allocation->device != device || allocation->seat == seat)
+			continue;
+		allocation->seat = seat;
+		adopt(device, allocation->units);
+	}
+	lock_give(&vmm()->lock);
+}

@@ -1,0 +1,76 @@
+/*
+ * Memory that fork wipes. See wiped.h.
+ */
+#include "policy/wiped.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPINS 200
+#define NAP_MAX 200000u
+
+void *wiped_map(size_t bytes)
+{
+	const int kept = errno;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED) {
+		memory = NULL;
+	} else if (madvise(memory, bytes, MADV_WIPEONFORK)) {
+		munmap(memory, bytes);
+		memory = NULL;
+	}
+	errno = kept;
+	return memory;
+}
+
+void wiped_unmap(void *memory, size_t bytes)
+{
+	const int kept = errno;
+
+	if (memory)
+		munmap(memory, bytes);
+	errno = kept;
+}
+
+void *wiped_once(void **place, size_t bytes)
+{
+	void *memory = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (memory)
+		return memory;
+	memory = wiped_map(bytes);
+	if (!memory || __atomic_compare_exchange_n(place, &none, memory, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return memory;
+	wiped_unmap(memory, bytes);
+	return none;
+}
+
+void nap_ns(uint64_t ns)
+{
+	const struct timespec nap = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	const int kept = errno;
+
+	syscall(SYS_nanosleep, &nap, NULL);
+	errno = kept;
+}
+
+void lock_wait(struct lock *lock)
+{
+	uint64_t nap = 10000;
+
+	do {
+		int spins = SPINS;
+
+		while (spins-- && __atomic_load_n(&lock->taken, __ATOMIC_RELAXED))
+			;
+		if (spins >= 0)
+			continue;
+		nap_ns(nap);
+		nap = nap < NAP_MAX ? nap * 2 : nap;
+	} while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE));
+}

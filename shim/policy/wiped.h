@@ -1,0 +1,40 @@
+/*
+ * Memory of this process that a forked child finds zeroed, and the small lock that lies in it. Owns: the door to mmap of
+ * this floor. Promise: what lies here starts afresh in a child with one load and no handler; a lock that another thread
+ * held at the fork is free there. Keeps errno.
+ */
+#ifndef POLICY_WIPED_H
+#define POLICY_WIPED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed; NULL without memory, or where the kernel cannot wipe (before 4.14). */
+void *wiped_map(size_t bytes);
+void wiped_unmap(void *memory, size_t bytes);
+
+/* Once for the life of a module: two threads that come together get the same memory. */
+void *wiped_once(void **place, size_t bytes);
+
+/* For a few instructions; whoever waits sleeps after a while, so that a holder of lower priority gets on. */
+struct lock {
+	uint32_t taken;
+};
+
+void lock_wait(struct lock *lock);
+
+static inline void lock_take(struct lock *lock)
+{
+	if (__builtin_expect(__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE), 0))
+		lock_wait(lock);
+}
+
+static inline void lock_give(struct lock *lock)
+{
+	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* Sleeps; neither a cancellation point nor a change of errno. */
+void nap_ns(uint64_t ns);
+
+#endif
