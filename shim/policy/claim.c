@@ -13,8 +13,8 @@
 #include <errno.h>
 
 #define AGAIN_AFTER_NS 2000000000ull /* a death so long ago does not explain a driver's refusal */
-#define AGAIN_FOR_NS   100000000ull
-#define AGAIN_NAP_NS   5000000ull
+#define AGAIN_FOR_NS 100000000ull
+#define AGAIN_NAP_NS 5000000ull
 
 static uint32_t captures;
 
@@ -50,9 +50,27 @@ static CUresult open_without_device(struct claim *claim)
 	return mode == PROCESS_DENIED ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
+static CUresult charge(struct claim *claim, enum family family)
+{
+	const struct device *const device = claim->device;
+	struct refusal refusal;
+
+	claim->epoch = block_epoch();
+	claim->context = family == FAMILY_VMM ? 0 : context_serial();
+	claim->moving = quiet_move();
+	if (family == FAMILY_LINEAR && small_is(claim->bytes))
+		return small_open(claim);
+	claim->units = whole_units(device, family, claim->bytes);
+	if (__builtin_expect(seat_charge(device, claim->units, &claim->seat, &refusal), 0)) {
+		quiet_moved(claim->moving);
+		return refuse(device, "", claim->bytes, &refusal);
+	}
+	return CUDA_SUCCESS;
+}
+
 CUresult claim_open(struct claim *claim, enum family family, const struct device *device, size_t bytes)
 {
-	struct refusal refusal;
+	CUresult rc;
 
 	claim->device = device;
 	claim->bytes = bytes;
@@ -61,19 +79,15 @@ CUresult claim_open(struct claim *claim, enum family family, const struct device
 	claim->family = (uint8_t)family;
 	claim->tokens = 0;
 	claim->small = claim->spare = claim->aside = claim->excess = claim->moving = false;
-	if (__builtin_expect(!device, 0))
-		return open_without_device(claim);
-	claim->epoch = block_epoch();
-	claim->context = family == FAMILY_VMM ? 0 : context_serial();
-	claim->moving = quiet_move();
-	if (family == FAMILY_LINEAR && small_is(bytes))
-		return small_open(claim);
-	claim->units = whole_units(device, family, bytes);
-	if (__builtin_expect(seat_charge(device, claim->units, &claim->seat, &refusal), 0)) {
-		quiet_moved(claim->moving);
-		return refuse(device, "", bytes, &refusal);
+	if (__builtin_expect(!process_entered(), 0)) {
+		claim->device = NULL;
+		claim->aside = true;
+		return CUDA_SUCCESS;
 	}
-	return CUDA_SUCCESS;
+	rc = __builtin_expect(device != NULL, 1) ? charge(claim, family) : open_without_device(claim);
+	if (__builtin_expect(rc != CUDA_SUCCESS, 0))
+		process_left();
+	return rc;
 }
 
 bool claim_again_slow(struct claim *claim)
@@ -155,10 +169,11 @@ bool claim_renew(struct claim *claim, CUdeviceptr pointer)
 	return true;
 }
 
-static void finish(struct claim *claim)
+void claim_finish(struct claim *claim)
 {
 	small_finish(claim);
 	quiet_moved(claim->moving);
+	process_left();
 }
 
 CUresult claim_fail(struct claim *claim, CUresult rc)
@@ -166,7 +181,7 @@ CUresult claim_fail(struct claim *claim, CUresult rc)
 	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
 	if (rc == CUDA_ERROR_OUT_OF_MEMORY)
 		__atomic_add_fetch(&member_detail(seat_member(claim->device))->refused_driver, 1, __ATOMIC_RELAXED);
-	finish(claim);
+	claim_finish(claim);
 	return rc;
 }
 
@@ -175,16 +190,18 @@ static CUresult undo(struct claim *claim, CUdeviceptr pointer)
 {
 	real.cuMemFree_v2(pointer);
 	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
-	finish(claim);
+	claim_finish(claim);
 	return refuse_excess(claim->device, "this");
 }
 
 CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo_it)(uint64_t), uint64_t handle)
 {
-	if (rc != CUDA_SUCCESS || claim->aside)
-		return rc;
-	undo_it(handle);
-	return refuse_uncounted();
+	if (rc == CUDA_SUCCESS && !claim->aside) {
+		undo_it(handle);
+		rc = refuse_uncounted();
+	}
+	process_left();
+	return rc;
 }
 
 static void free_it(uint64_t pointer)
@@ -207,7 +224,7 @@ CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr)
 			return claim_fail(claim, rc); /* another thread has freed it already */
 	if (__builtin_expect(entered, 0))
 		return undo(claim, *dptr);
-	finish(claim);
+	claim_finish(claim);
 	return rc;
 }
 
@@ -251,7 +268,7 @@ void release_open(struct release *release, CUdeviceptr pointer)
 {
 	release->pointer = pointer;
 	release->watched = NULL;
-	release->ours = process_mode() == PROCESS_READY;
+	release->ours = process_entered() && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
 	if (__builtin_expect(release->moving, 0))
 		release->watched = small_watch(pointer, &release->quiet);
@@ -259,6 +276,7 @@ void release_open(struct release *release, CUdeviceptr pointer)
 
 CUresult release_close(struct release *release, CUresult rc)
 {
+	process_left();
 	if (!release->ours)
 		return rc;
 	if (rc == CUDA_SUCCESS && release->pointer) {

@@ -48,19 +48,10 @@ struct contexts {
 	struct lock lock; /* of table, serial and the primary serials */
 	struct context *table;
 	uint32_t serial;
-	uint64_t generation; /* raised by the end of any context */
 	struct home home[DEVICES_MAX];
 };
 
 static void *memory;
-
-/* The last answer of device_current in this thread. */
-static __thread struct {
-	CUcontext context;
-	uint64_t generation;
-	const struct device *device;
-	uint32_t serial;
-} current __attribute__((tls_model("initial-exec")));
 
 static struct contexts *contexts(void)
 {
@@ -74,53 +65,19 @@ static struct home *home_of(const struct device *device)
 
 int context_start(void)
 {
-	if (!wiped_once(&memory, sizeof(struct contexts)))
-		return -ENOMEM;
-	/* What a thread remembers from before a fork must not hold in the child: generations of two processes differ. */
-	if (!contexts()->generation)
-		__atomic_store_n(&contexts()->generation, segment_now_ns() | 1, __ATOMIC_RELEASE);
-	return 0;
+	return wiped_once(&memory, sizeof(struct contexts)) ? 0 : -ENOMEM;
 }
 
-static const struct device *resolve(CUcontext handle, uint64_t generation)
+uint32_t context_serial_of(CUcontext handle, const struct device *device)
 {
-	const struct device *device;
 	struct context *context;
-	CUdevice ordinal;
+	uint32_t serial;
 
-	if (real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
-		return NULL;
-	device = device_at(ordinal);
-	if (!device)
-		return NULL;
 	lock_take(&contexts()->lock);
 	HASH_FIND_PTR(contexts()->table, &handle, context);
-	current.serial = context ? context->serial : home_of(device)->primary;
+	serial = context ? context->serial : home_of(device)->primary;
 	lock_give(&contexts()->lock);
-	current.context = handle;
-	current.device = device;
-	current.generation = generation;
-	return device;
-}
-
-const struct device *device_current(void)
-{
-	uint64_t generation;
-	CUcontext handle;
-
-	if (__builtin_expect(process_now() != PROCESS_READY, 0))
-		return NULL;
-	if (real.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
-		return NULL;
-	generation = __atomic_load_n(&contexts()->generation, __ATOMIC_ACQUIRE);
-	if (__builtin_expect(current.context == handle && current.generation == generation, 1))
-		return current.device;
-	return resolve(handle, generation);
-}
-
-uint32_t context_serial(void)
-{
-	return current.serial;
+	return serial;
 }
 
 static void lock_home(struct context_change *change)
@@ -137,24 +94,35 @@ static void unlock_home(struct context_change *change)
 	pthread_setcancelstate(change->cancel, NULL);
 }
 
+/* A call that the driver makes of itself, through a hook, has no device: nothing is done for it. */
+static void begin(struct context_change *change, enum context_call call, CUdevice ordinal)
+{
+	const bool nested = !process_entered();
+
+	*change = (struct context_change){.ordinal = ordinal, .call = call, .nested = nested};
+	if (!nested && call != CONTEXT_DESTROY)
+		change->device = device_at(ordinal);
+}
+
 CUresult context_make(struct context_change *change, enum context_call call, CUdevice ordinal)
 {
 	const struct home *home;
 	CUresult rc;
 
-	*change = (struct context_change){.device = device_at(ordinal), .ordinal = ordinal, .call = call};
+	begin(change, call, ordinal);
 	rc = state_permits();
-	if (rc != CUDA_SUCCESS || !change->device)
-		return rc;
-	lock_home(change);
-	home = home_of(change->device);
-	if (call != CONTEXT_CREATE && home->primary)
-		return CUDA_SUCCESS;
-	change->fresh = true;
-	change->wants_spare = !home->spare;
-	rc = cost_charge(change);
+	if (rc == CUDA_SUCCESS && change->device) {
+		lock_home(change);
+		home = home_of(change->device);
+		change->fresh = call == CONTEXT_CREATE || !home->primary;
+		change->wants_spare = !home->spare;
+		if (change->fresh)
+			rc = cost_charge(change);
+		if (rc != CUDA_SUCCESS)
+			unlock_home(change);
+	}
 	if (rc != CUDA_SUCCESS)
-		unlock_home(change);
+		process_left();
 	return rc;
 }
 
@@ -181,13 +149,7 @@ static uint32_t next_serial(void)
 	return contexts()->serial;
 }
 
-/* Threads look their contexts up again: one that had no serial has one now. */
-static void forget_current(void)
-{
-	__atomic_add_fetch(&contexts()->generation, 1, __ATOMIC_SEQ_CST);
-}
-
-static int enter(const struct context_change *change, const CUcontext *handle)
+static int enter(struct context_change *change, const CUcontext *handle)
 {
 	struct home *const home = home_of(change->device);
 	struct context *context = NULL, *old = NULL;
@@ -222,7 +184,7 @@ static int enter(const struct context_change *change, const CUcontext *handle)
 		__atomic_store_n(&home->spare, change->spare, __ATOMIC_RELEASE);
 	}
 	lock_give(&contexts()->lock);
-	forget_current();
+	current_forget();
 	home->count++;
 	seat_count(change->device, CUQUOTA_CONTEXT, (int64_t)change->units + change->spare);
 	if (old) {
@@ -233,31 +195,35 @@ static int enter(const struct context_change *change, const CUcontext *handle)
 	return 0;
 }
 
-CUresult context_made(struct context_change *change, CUresult rc, const CUcontext *context)
+/* A device that we did not join made a context: nobody would count what it allocates. */
+static CUresult made_unknown(const struct context_change *change, CUresult rc, const CUcontext *context)
 {
-	bool settled = true;
+	if (rc != CUDA_SUCCESS || !context || change->nested || state_aside())
+		return rc;
+	undo(change, context);
+	return CUDA_ERROR_NOT_PERMITTED;
+}
 
-	if (!change->device) {
-		/* A device that we did not join made a context: nobody would count what it allocates. */
-		if (rc == CUDA_SUCCESS && !state_aside() && context) {
-			undo(change, context);
-			rc = CUDA_ERROR_NOT_PERMITTED;
-		}
-		return rc;
-	}
-	if (!change->fresh) {
-		unlock_home(change);
-		return rc;
-	}
-	if (rc == CUDA_SUCCESS)
-		settled = cost_settle(change, context);
-	if (rc == CUDA_SUCCESS && (!settled || enter(change, context))) {
+static CUresult made(struct context_change *change, CUresult rc, const CUcontext *context)
+{
+	if (rc == CUDA_SUCCESS && (!cost_settle(change, context) || enter(change, context))) {
 		undo(change, context);
 		rc = cost_refuse(change);
 	}
 	if (rc != CUDA_SUCCESS)
 		cost_refund(change);
-	unlock_home(change);
+	return rc;
+}
+
+CUresult context_made(struct context_change *change, CUresult rc, const CUcontext *context)
+{
+	if (!change->device)
+		rc = made_unknown(change, rc, context);
+	else if (change->fresh)
+		rc = made(change, rc, context);
+	if (change->device)
+		unlock_home(change);
+	process_left();
 	return rc;
 }
 
@@ -281,7 +247,7 @@ static void ended(const struct device *device, uint32_t serial, uint8_t seat, ui
 	uint32_t spare = 0;
 	uint8_t spare_seat;
 
-	forget_current();
+	current_forget();
 	block_epoch_raise();
 	extent_drop_context(serial);
 	block_drop_context(serial, give_whole, give_small);
@@ -297,27 +263,25 @@ static void ended(const struct device *device, uint32_t serial, uint8_t seat, ui
 
 void context_release(struct context_change *change, CUdevice ordinal)
 {
-	*change = (struct context_change){
-		.device = device_at(ordinal), .ordinal = ordinal, .call = CONTEXT_RELEASE};
+	begin(change, CONTEXT_RELEASE, ordinal);
 	if (change->device)
 		lock_home(change);
 }
 
 CUresult context_released(struct context_change *change, CUresult rc)
 {
-	struct home was, *home;
+	struct home was, *const home = change->device ? home_of(change->device) : NULL;
 
-	if (!change->device)
-		return rc;
-	home = home_of(change->device);
-	if (rc == CUDA_SUCCESS && home->primary && !primary_is_active(change->ordinal, true)) {
+	if (home && rc == CUDA_SUCCESS && home->primary && !primary_is_active(change->ordinal, true)) {
 		lock_take(&contexts()->lock);
 		was = *home;
 		home->primary = 0;
 		lock_give(&contexts()->lock);
 		ended(change->device, was.primary, was.primary_seat, was.primary_units);
 	}
-	unlock_home(change);
+	if (home)
+		unlock_home(change);
+	process_left();
 	return rc;
 }
 
@@ -325,8 +289,8 @@ void context_destroy(struct context_change *change, CUcontext handle)
 {
 	struct context *context;
 
-	*change = (struct context_change){.call = CONTEXT_DESTROY};
-	if (process_mode() != PROCESS_READY)
+	begin(change, CONTEXT_DESTROY, 0);
+	if (process_mode() != PROCESS_READY || change->nested)
 		return;
 	if (!handle && real.cuCtxGetCurrent(&handle) != CUDA_SUCCESS)
 		return;
@@ -344,9 +308,7 @@ CUresult context_destroyed(struct context_change *change, CUresult rc)
 {
 	struct context *context = NULL;
 
-	if (!change->device)
-		return rc;
-	if (rc == CUDA_SUCCESS) {
+	if (rc == CUDA_SUCCESS && change->device) {
 		lock_take(&contexts()->lock);
 		HASH_FIND_PTR(contexts()->table, &change->context, context);
 		if (context && --context->references)
@@ -359,7 +321,9 @@ CUresult context_destroyed(struct context_change *change, CUresult rc)
 		ended(change->device, context->serial, context->seat, context->units);
 		free(context);
 	}
-	unlock_home(change);
+	if (change->device)
+		unlock_home(change);
+	process_left();
 	return rc;
 }
 

@@ -29,6 +29,7 @@ struct context_change {
 	bool fresh;   /* nothing was there before: the call may make one */
 	bool wants_spare;
 	bool moving;
+	bool nested;
 	int cancel;
 };
 
@@ -57,5 +58,9 @@ void context_attached(CUcontext context);
 
 /* For claims: the serial of the context that device_current found last in this thread. Each context made has its own. */
 uint32_t context_serial(void);
+/* Of a context that is current on `device`. */
+uint32_t context_serial_of(CUcontext handle, const struct device *device);
+/* Threads look their contexts up again: one ended, or one that had no serial has one now. */
+void current_forget(void);
 
 #endif

@@ -10,8 +10,8 @@
 #include "base/size.h"
 
 #define ESTIMATE ((512u << 20) / CUQUOTA_UNIT)
-#define STRANGE	 ((1024u << 20) / CUQUOTA_UNIT) /* no context takes so much: somebody outside the ledger does */
-#define TRIES	 3
+#define STRANGE ((1024u << 20) / CUQUOTA_UNIT) /* no context takes so much: somebody outside the ledger does */
+#define TRIES 3
 
 static int driver_version(void)
 {

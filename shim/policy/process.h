@@ -38,6 +38,22 @@ static inline enum process_mode process_now(void)
 	return __builtin_expect(mode == PROCESS_READY, 1) ? mode : process_late();
 }
 
+/*
+ * A hook that the driver reaches from inside a call of ours (one whose inner calls can be interposed) passes: its memory is
+ * that of the outer call. True: this is the outer one. Each is undone by process_left.
+ */
+extern __thread unsigned process_inside __attribute__((tls_model("initial-exec")));
+
+static inline bool process_entered(void)
+{
+	return process_inside++ == 0;
+}
+
+static inline void process_left(void)
+{
+	process_inside--;
+}
+
 /* Place in the table of devices, which entries of the tables here carry. */
 unsigned device_index(const struct device *device);
 const struct device *device_by_index(unsigned index);
@@ -45,6 +61,7 @@ const struct device *device_by_index(unsigned index);
 /* The tables of this floor: each makes its memory, or finds it wiped. 0 or -ENOMEM. */
 int context_start(void);
 int vmm_start(void);
+int current_start(void);
 
 int claim_start(size_t grain_bytes);
 

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEATS	  4 /* of a device, in turn: a thread may still be using the one before */
-#define REJOINS	  64
-#define CHECK_NS  1000000000ull
+#define SEATS 4 /* of a device, in turn: a thread may still be using the one before */
+#define REJOINS 64
+#define CHECK_NS 1000000000ull
 #define INHERITED 64
 
 struct seats {

@@ -43,6 +43,7 @@ void small_review(void);
 /* Of claim.c. */
 int claim_enter(const struct claim *claim, uint64_t pointer);
 bool claim_renew(struct claim *claim, CUdeviceptr pointer);
+void claim_finish(struct claim *claim);
 CUresult claim_fail(struct claim *claim, CUresult rc);
 CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo)(uint64_t), uint64_t handle);
 

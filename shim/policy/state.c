@@ -21,7 +21,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define RESERVED   8
+#define RESERVED 8
 #define GRAIN_ELSE (2u << 20) /* what the driver takes memory in where it does not say */
 
 struct start {
@@ -218,7 +218,7 @@ static enum process_mode join_all(bool own)
 		return PROCESS_IDLE;
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
-	if (seat_start() || block_start() || context_start() || vmm_start() || quiet_start()) {
+	if (seat_start() || block_start() || context_start() || current_start() || vmm_start() || quiet_start()) {
 		log_error("no memory that fork wipes can be had from this kernel (4.14 and later have it)");
 		return fail();
 	}

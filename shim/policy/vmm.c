@@ -179,7 +179,7 @@ CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocat
 		release_it(*handle);
 		rc = refuse_excess(claim->device, "a handle");
 	}
-	quiet_moved(claim->moving);
+	claim_finish(claim);
 	return rc;
 }
 
