@@ -18,7 +18,7 @@ def test_it_succeeds_and_fits_on_a_screen():
     done = demo()
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'WRONG' not in done.stdout and done.stdout.rstrip().endswith('every line was checked')
-    assert len(done.stdout.splitlines()) <= 48
+    assert len(done.stdout.splitlines()) <= 40
     assert not [n for n in set(os.listdir('/dev/shm')) - before if n.startswith('cuquota-demo.')]
 
 
