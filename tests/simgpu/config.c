@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+const struct config *config_ready;
+
 static struct config config;
 
 bool config_size(const char *text, const char **end, uint64_t *bytes)
@@ -196,10 +198,11 @@ static void parse(void)
 		snprintf(c->dir, sizeof(c->dir), "/dev/shm/simgpu-%u", (unsigned int)getuid());
 }
 
-const struct config *config_get(void)
+const struct config *config_load(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, parse);
+	__atomic_store_n(&config_ready, &config, __ATOMIC_RELEASE);
 	return &config;
 }

@@ -10,6 +10,7 @@
 #define SIMGPU_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { CARDS_MAX = 16 };
@@ -39,7 +40,15 @@ struct config {
 	char dir[256];
 };
 
-const struct config *config_get(void);
+extern const struct config *config_ready;
+const struct config *config_load(void);
+
+static inline const struct config *config_get(void)
+{
+	const struct config *const ready = __atomic_load_n(&config_ready, __ATOMIC_ACQUIRE);
+
+	return __builtin_expect(ready != NULL, 1) ? ready : config_load();
+}
 
 /* "24G", "300M", "512": bytes, powers of 1024; false on anything else. */
 bool config_size(const char *text, const char **end, uint64_t *bytes);

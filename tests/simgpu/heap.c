@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 
 static struct arena arena[CARDS_MAX + 1]; /* the last one lies below 4 GiB */
-static uint64_t stride;
+static unsigned int stride_shift; /* of the part that each card has of `range` */
+static uint64_t range_size;
 static char *range;
 static uint64_t next_block;
 
@@ -48,24 +49,27 @@ static bool arenas_reserve(void)
 {
 	const struct config *const config = config_get();
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	uint64_t largest = 1ULL << 30;
+	uint64_t largest = 1ULL << 30, size;
 	unsigned int i;
 	char *base;
 
 	for (i = 0; i < config->cards; i++)
 		if (config->card[i].bytes > largest)
 			largest = config->card[i].bytes;
-	stride = 1ULL << (64 - __builtin_clzll(8 * largest - 1));
-	base = mmap(NULL, stride * config->cards + (64U << 20), PROT_READ | PROT_WRITE, flags, -1, 0);
+	stride_shift = 64 - (unsigned int)__builtin_clzll(8 * largest - 1);
+	size = (uint64_t)config->cards << stride_shift;
+	base = mmap(NULL, size + (64U << 20), PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (base == MAP_FAILED)
 		return false;
 	base = (char *)(((uintptr_t)base + (64U << 20) - 1) & ~(uintptr_t)((64U << 20) - 1));
-	madvise(base, stride * config->cards, MADV_DONTDUMP);
-	madvise(base, stride * config->cards, MADV_DONTFORK);
+	madvise(base, size, MADV_DONTDUMP);
+	madvise(base, size, MADV_DONTFORK);
 	for (i = 0; i < config->cards; i++)
-		if (!arena_map(&arena[i], base + i * stride, stride, config->grain))
+		if (!arena_map(&arena[i], base + ((uint64_t)i << stride_shift), 1ULL << stride_shift,
+			       config->grain))
 			return false;
 	range = base;
+	range_size = size;
 	return true;
 }
 
@@ -93,8 +97,8 @@ static struct arena *arena_find(const CUdeviceptr at, uint32_t *index)
 	const uint64_t offset = at - (uint64_t)(uintptr_t)range;
 	struct arena *a;
 
-	if (range && offset < stride * config_get()->cards) {
-		a = &arena[offset / stride];
+	if (offset < range_size) {
+		a = &arena[offset >> stride_shift];
 	} else {
 		a = &arena[CARDS_MAX];
 		if (!a->base || at < (uintptr_t)a->base ||

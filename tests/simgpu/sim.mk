@@ -63,3 +63,5 @@ $(BUILD)/simgpu/libtruth.a: $(call sim_obj,$(SIM)/truth_read.c $(SIM_SHARED))
 $(BUILD)/simgpu/truth: $(call sim_obj,$(SIM)/truth.c) $(BUILD)/simgpu/libtruth.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(OWN_CFLAGS) -o $@ $^ $(LDFLAGS)
+
+-include $(shell find $(BUILD)/simgpu-plt -name '*.d' 2>/dev/null)

@@ -1,0 +1,235 @@
+/*
+ * What monitoring tools and NCCL ask besides: utilisation, sensors, pairs, topology, MIG (there is none).
+ */
+#include "nvml_sim.h"
+
+#include <string.h>
+
+#define NEED(pointer)                                                                           \
+	do {                                                                                    \
+		if (!nvml_card(device, NULL) || !(pointer))                                     \
+			return NVML_ERROR_INVALID_ARGUMENT;                                     \
+	} while (0)
+
+NVAPI(nvmlDeviceGetUtilizationRates, (nvmlDevice_t device, nvmlUtilization_t *utilization),
+      (device, utilization))
+{
+	NEED(utilization);
+	utilization->gpu = utilization->memory = 0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetBAR1MemoryInfo, (nvmlDevice_t device, nvmlBAR1Memory_t *bar1Memory),
+      (device, bar1Memory))
+{
+	NEED(bar1Memory);
+	bar1Memory->bar1Total = 256ULL << 20;
+	bar1Memory->bar1Used = 1ULL << 20;
+	bar1Memory->bar1Free = bar1Memory->bar1Total - bar1Memory->bar1Used;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t device, int *major, int *minor),
+      (device, major, minor))
+{
+	NEED(major && minor);
+	*major = 8;
+	*minor = 0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetBrand, (nvmlDevice_t device, nvmlBrandType_t *type), (device, type))
+{
+	NEED(type);
+	*type = NVML_BRAND_NVIDIA;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetArchitecture, (nvmlDevice_t device, nvmlDeviceArchitecture_t *arch),
+      (device, arch))
+{
+	NEED(arch);
+	*arch = NVML_DEVICE_ARCH_AMPERE;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetComputeMode, (nvmlDevice_t device, nvmlComputeMode_t *mode), (device, mode))
+{
+	NEED(mode);
+	*mode = NVML_COMPUTEMODE_DEFAULT;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetPersistenceMode, (nvmlDevice_t device, nvmlEnableState_t *mode), (device, mode))
+{
+	NEED(mode);
+	*mode = NVML_FEATURE_DISABLED;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetPerformanceState, (nvmlDevice_t device, nvmlPstates_t *pState), (device, pState))
+{
+	NEED(pState);
+	*pState = NVML_PSTATE_0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetTemperature,
+      (nvmlDevice_t device, nvmlTemperatureSensors_t sensorType, unsigned int *temp),
+      (device, sensorType, temp))
+{
+	NEED(temp);
+	*temp = 40;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned int *power), (device, power))
+{
+	NEED(power);
+	*power = 50000;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetEnforcedPowerLimit, (nvmlDevice_t device, unsigned int *limit), (device, limit))
+{
+	NEED(limit);
+	*limit = 400000;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetClockInfo, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock),
+      (device, type, clock))
+{
+	NEED(clock);
+	*clock = type == NVML_CLOCK_MEM ? 1215 : 210;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock),
+      (device, type, clock))
+{
+	NEED(clock);
+	*clock = type == NVML_CLOCK_MEM ? 1215 : 1410;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetProcessUtilization,
+      (nvmlDevice_t device, nvmlProcessUtilizationSample_t *utilization,
+       unsigned int *processSamplesCount, unsigned long long lastSeenTimeStamp),
+      (device, utilization, processSamplesCount, lastSeenTimeStamp))
+{
+	NEED(processSamplesCount);
+	*processSamplesCount = 0;
+	return NVML_ERROR_NOT_FOUND;
+}
+
+NVAPI(nvmlDeviceGetMigMode,
+      (nvmlDevice_t device, unsigned int *currentMode, unsigned int *pendingMode),
+      (device, currentMode, pendingMode))
+{
+	NEED(currentMode && pendingMode);
+	*currentMode = *pendingMode = NVML_DEVICE_MIG_DISABLE;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceIsMigDeviceHandle, (nvmlDevice_t device, unsigned int *isMigDevice),
+      (device, isMigDevice))
+{
+	NEED(isMigDevice);
+	*isMigDevice = 0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetMaxMigDeviceCount, (nvmlDevice_t device, unsigned int *count), (device, count))
+{
+	NEED(count);
+	*count = 0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetMigDeviceHandleByIndex,
+      (nvmlDevice_t device, unsigned int index, nvmlDevice_t *migDevice),
+      (device, index, migDevice))
+{
+	NEED(migDevice);
+	return NVML_ERROR_NOT_FOUND;
+}
+
+NVAPI(nvmlDeviceGetMultiGpuBoard, (nvmlDevice_t device, unsigned int *multiGpuBool),
+      (device, multiGpuBool))
+{
+	NEED(multiGpuBool);
+	*multiGpuBool = 0;
+	return NVML_SUCCESS;
+}
+
+static bool pair(nvmlDevice_t one, nvmlDevice_t other)
+{
+	return nvml_card(one, NULL) && nvml_card(other, NULL);
+}
+
+NVAPI(nvmlDeviceGetP2PStatus,
+      (nvmlDevice_t device1, nvmlDevice_t device2, nvmlGpuP2PCapsIndex_t p2pIndex,
+       nvmlGpuP2PStatus_t *p2pStatus),
+      (device1, device2, p2pIndex, p2pStatus))
+{
+	if (!pair(device1, device2) || !p2pStatus)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*p2pStatus = NVML_P2P_STATUS_OK;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetTopologyCommonAncestor,
+      (nvmlDevice_t device1, nvmlDevice_t device2, nvmlGpuTopologyLevel_t *pathInfo),
+      (device1, device2, pathInfo))
+{
+	if (!pair(device1, device2) || !pathInfo)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*pathInfo = device1 == device2 ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_HOSTBRIDGE;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceOnSameBoard, (nvmlDevice_t device1, nvmlDevice_t device2, int *onSameBoard),
+      (device1, device2, onSameBoard))
+{
+	if (!pair(device1, device2) || !onSameBoard)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*onSameBoard = device1 == device2;
+	return NVML_SUCCESS;
+}
+
+/* All cards but `except`, by the protocol of two calls: with a count of 0 only the number is asked. */
+static nvmlReturn_t list(unsigned int *count, nvmlDevice_t *devices, nvmlDevice_t except)
+{
+	unsigned int i, n = 0;
+	const unsigned int room = *count;
+
+	for (i = 0; i < config_get()->cards; i++) {
+		if (nvml_handle(i) == except)
+			continue;
+		if (devices && n < room)
+			devices[n] = nvml_handle(i);
+		n++;
+	}
+	*count = room && room < n ? room : n;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetTopologyNearestGpus,
+      (nvmlDevice_t device, nvmlGpuTopologyLevel_t level, unsigned int *count,
+       nvmlDevice_t *deviceArray),
+      (device, level, count, deviceArray))
+{
+	NEED(count);
+	if (level == NVML_TOPOLOGY_HOSTBRIDGE)
+		return list(count, deviceArray, device);
+	*count = 0;
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlSystemGetTopologyGpuSet,
+      (unsigned int cpuNumber, unsigned int *count, nvmlDevice_t *deviceArray),
+      (cpuNumber, count, deviceArray))
+{
+	return count ? list(count, deviceArray, NULL) : NVML_ERROR_INVALID_ARGUMENT;
+}
