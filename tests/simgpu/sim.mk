@@ -57,9 +57,13 @@ $(BUILD)/simgpu-plt/libnvidia-ml.so.1: $(call plt_obj,$(SIM_NVML) gen/stubs_nvml
 
 comma := ,
 
+# Only truth_* can be seen from outside: other parts have names like those within.
 $(BUILD)/simgpu/libtruth.a: $(call sim_obj,$(SIM)/truth_read.c $(SIM_SHARED))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)$(LD) -r -o $(@D)/obj/truth_all.o $^
+	$(Q)objcopy -w --keep-global-symbol='truth_*' $(@D)/obj/truth_all.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(@D)/obj/truth_all.o
+$(filter $(BUILD)/tests/sim_% $(BUILD)/tests/preload_% $(BUILD)/tests/gpu_%,$(TEST_BIN)): $(BUILD)/simgpu/libtruth.a
 $(BUILD)/simgpu/truth: $(call sim_obj,$(SIM)/truth.c) $(BUILD)/simgpu/libtruth.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(OWN_CFLAGS) -o $@ $^ $(LDFLAGS)
