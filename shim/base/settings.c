@@ -71,13 +71,15 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 		   uint64_t physical_bytes, uint64_t *bytes)
 {
 	const struct device_amount *const entry = devices_find(&settings->limit, uuid, index);
+	static bool said; /* figures are asked for again and again */
 	char name[UUID_TEXT];
 
 	*bytes = entry ? amount_bytes(&entry->amount, physical_bytes) : AMOUNT_UNLIMITED;
 	if (*bytes)
 		return 0;
-	log_error("the percentage of CUQUOTA_MEMORY_LIMIT is less than 1 MiB on %s; write more",
-		  uuid_format(uuid, name));
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		log_error("the percentage of CUQUOTA_MEMORY_LIMIT is less than 1 MiB on %s; write more",
+			  uuid_format(uuid, name));
 	return -EINVAL;
 }
 
@@ -113,25 +115,31 @@ static bool is_there(const struct device_key *key, const struct uuid *device, un
 	return false;
 }
 
-static void warn_absent(const char *what, const struct device_amounts *amounts, const struct uuid *device,
-			unsigned count)
+static bool names_absent(const char *what, const struct device_amounts *amounts, const struct uuid *device,
+			 unsigned count, bool say)
 {
+	bool absent = false;
+
 	for (unsigned i = 0; i < amounts->count; i++) {
 		const struct device_key *const key = &amounts->entry[i].key;
 
 		if (is_there(key, device, count))
 			continue;
-		if (key->kind == KEY_INDEX)
+		absent = true;
+		if (say && key->kind == KEY_INDEX)
 			log_warn("%s names device %u, but only %u are visible", what, key->index, count);
-		else
+		else if (say)
 			log_warn("%s names %s, which is not among the visible devices", what, key->name.text);
 	}
+	return absent;
 }
 
-void settings_warn_absent(const struct settings *settings, const struct uuid *device, unsigned count)
+bool settings_names_absent(const struct settings *settings, const struct uuid *device, unsigned count, bool say)
 {
-	warn_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count);
-	warn_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device, count);
+	const bool limit = names_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count, say);
+	const bool request = names_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device, count, say);
+
+	return limit || request;
 }
 
 const char *settings_folder(const struct settings *settings)

@@ -67,9 +67,9 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
 		     uint64_t physical_bytes, uint64_t *bytes);
 
-/* One warning for each key of the limits and requests that names none of these devices, which are the visible ones in
- * NVML's order. Names of the old MIG form are not judged. */
-void settings_warn_absent(const struct settings *settings, const struct uuid *device, unsigned count);
+/* Does a key of the limits and requests name none of these devices (all that are visible, in NVML's order)? With `say`
+ * each such key is one warning. Names of the old MIG form are not judged. */
+bool settings_names_absent(const struct settings *settings, const struct uuid *device, unsigned count, bool say);
 
 /* The folder of the ledgers: as set, else /run/cuquota where it is a folder, else /dev/shm/cuquota. */
 const char *settings_folder(const struct settings *settings);

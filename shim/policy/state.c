@@ -209,6 +209,25 @@ static bool join_device(unsigned index)
 	return false;
 }
 
+/* A key may name a device that CUDA_VISIBLE_DEVICES keeps from this process alone: NVML knows, and is asked only when
+ * a key names none of ours. */
+static void warn_of_absent(void)
+{
+	const struct settings *const settings = settings_get();
+	const struct visible *list;
+	struct uuid uuid[DEVICES_MAX];
+
+	for (unsigned i = 0; i < device_count; i++)
+		uuid[i] = devices[i].uuid;
+	if (!settings_names_absent(settings, uuid, device_count, false))
+		return;
+	list = visible_get(true);
+	for (unsigned i = 0; list && i < list->count; i++)
+		uuid[i] = list->device[i].uuid;
+	if (list)
+		settings_names_absent(settings, uuid, list->count, true);
+}
+
 static enum process_mode join_all(bool own)
 {
 	size_t grain = 0;
@@ -231,6 +250,7 @@ static enum process_mode join_all(bool own)
 			grain = devices[i].grain;
 	}
 	device_count = (unsigned)count;
+	warn_of_absent();
 	if (claim_start((grain ? grain : 1) * CUQUOTA_UNIT))
 		return fail();
 	return PROCESS_READY;
