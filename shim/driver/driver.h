@@ -20,6 +20,8 @@
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 #pragma GCC visibility pop
+/* What NVIDIA advises against is still called by programs. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 struct driver {
 #define HOOK(sym) __typeof__(&sym) sym;

@@ -19,34 +19,47 @@
 static bool breached;  /* the driver shows what it must not */
 static pid_t verified; /* the process in which that was looked at, published after it */
 
-/* The caller's value, resolved inside the list: like the driver's, it ends at the first entry that names nothing. */
+/* One entry of the caller's value: an ordinal with whatever follows it, or the beginning of one device's name. */
+static bool find_entry(const struct visible *list, struct span word, bool named, struct visible_device *device)
+{
+	struct parse_error error;
+	struct uuid_name name;
+	unsigned ordinal = 0;
+	size_t i = 0;
+
+	if (named)
+		return !uuid_name_parse(word, &name, &error) && visible_match(list, &name, device) == 1;
+	for (; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
+		ordinal = ordinal * 10 + (unsigned)(word.at[i] - '0');
+	if (!i || ordinal >= list->count)
+		return false;
+	*device = list->device[ordinal];
+	return true;
+}
+
+/*
+ * The caller's value resolved inside the list, by the driver's rules: all ordinals or all names, as the first entry is;
+ * it ends at the first that names nothing. One that comes twice is the driver's affair.
+ */
 static void compose(const struct visible *list, const char *value, char entry[ENTRY])
 {
 	struct span rest = span_of(value ? value : "");
-	struct text text;
-	char name_text[UUID_TEXT];
+	const struct span first = span_trim(rest);
+	const bool named = first.length && !char_is_digit(first.at[0]);
 	const char *separator = "";
+	char name[UUID_TEXT];
+	struct text text;
 
 	text_init(&text, entry, ENTRY);
 	text_add(&text, NAME);
 	for (unsigned i = 0; !value && i < list->count; i++, separator = ",")
-		text_add(&text, "%s%s", separator, uuid_format(&list->device[i].uuid, name_text));
+		text_add(&text, "%s%s", separator, uuid_format(&list->device[i].uuid, name));
 	for (unsigned n = 0; value && rest.at && n < DEVICES_MAX; n++, separator = ",") {
-		const struct span word = span_trim(span_split(&rest, ','));
 		struct visible_device device;
-		struct parse_error error;
-		struct uuid_name name;
-		unsigned ordinal = 0;
-		size_t i = 0;
 
-		for (; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
-			ordinal = ordinal * 10 + (unsigned)(word.at[i] - '0');
-		if (i && i == word.length && ordinal < list->count)
-			device = list->device[ordinal];
-		else if (!word.length || i || uuid_name_parse(word, &name, &error) ||
-			 visible_match(list, &name, &device) != 1)
+		if (!find_entry(list, span_trim(span_split(&rest, ',')), named, &device))
 			break;
-		text_add(&text, "%s%s", separator, uuid_format(&device.uuid, name_text));
+		text_add(&text, "%s%s", separator, uuid_format(&device.uuid, name));
 	}
 }
 

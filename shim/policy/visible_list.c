@@ -212,11 +212,11 @@ static int settle(bool indices, struct visible *list)
 	const struct settings *const settings = settings_get();
 	const struct visible_list every = {.kind = VISIBLE_ALL};
 	const bool refused = settings->refused_visible;
-	const struct visible_list *const wish =
-		settings->disable || (refused && settings->on_error == ON_ERROR_ALLOW) ? &every : &settings->visible;
+	const bool aside = settings->disable || driver_aside() || (refused && settings->on_error == ON_ERROR_ALLOW);
+	const struct visible_list *const wish = aside ? &every : &settings->visible;
 
 	*list = (struct visible){.all = wish->kind == VISIBLE_ALL};
-	if (refused && wish != &every)
+	if (refused && !aside)
 		return -EINVAL;
 	if (needs_nvml(wish) || (indices && wish->kind != VISIBLE_NONE))
 		return settle_by_nvml(wish, list);
