@@ -67,6 +67,30 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 	errno = kept;
 }
 
+/* A reader forgets nobody, so it leaves out what the dead still have in the ledger. */
+static void leave_out_dead(const struct segment *segment, uint32_t tenant, struct account_use *use)
+{
+	struct life_file file = LIFE_FILE_CLOSED;
+	const uint32_t high = segment_high(segment);
+	uint64_t dead = 0;
+
+	for (uint32_t i = 0; i < high; i++) {
+		const struct cuquota_slot *const slot = segment_slot(segment, i);
+
+		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED ||
+		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant ||
+		    life_test(segment, &file, i) != LIFE_DEAD)
+			continue;
+		dead += CUQUOTA_CHARGED(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)) * (uint64_t)CUQUOTA_UNIT;
+		if (use->members)
+			use->members--;
+	}
+	life_close(&file);
+	dead = least(dead, use->charged);
+	use->charged -= dead;
+	use->free += dead;
+}
+
 static bool read_ledger(const struct segment *segment, const struct settings *settings, struct account_use *use)
 {
 	char name[SETTINGS_TENANT];
@@ -77,7 +101,10 @@ static bool read_ledger(const struct segment *segment, const struct settings *se
 	else
 		identity_derive(&identity_proc, name);
 	tenant = tenant_find(segment, name);
-	return tenant >= 0 && account_use(segment, (uint32_t)tenant, use) == 0;
+	if (tenant < 0 || account_use(segment, (uint32_t)tenant, use))
+		return false;
+	leave_out_dead(segment, (uint32_t)tenant, use);
+	return true;
 }
 
 bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free, struct shown *shown)
@@ -91,7 +118,8 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	bool found = false;
 	unsigned place;
 
-	if (state_aside() || visible_place(uuid, &place) || settings_limit(settings, uuid, place, physical, &limit))
+	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never loads. */
+	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) || settings_limit(settings, uuid, place, physical, &limit))
 		return false;
 	memset(&segment, 0, sizeof(segment));
 	uuid_format(uuid, name);

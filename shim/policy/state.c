@@ -235,6 +235,9 @@ static enum process_mode join_all(bool own)
 
 	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS)
 		return PROCESS_IDLE;
+	/* Nothing is had from a driver that shows a hidden device, whatever CUQUOTA_ON_ERROR says. */
+	if (visible_check() != CUDA_SUCCESS)
+		return PROCESS_DENIED;
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
 	if (seat_start() || block_start() || context_start() || current_start() || vmm_start() || quiet_start()) {

@@ -1,0 +1,41 @@
+/* Physical memory with handles; policy/vmm counts the references. */
+#include "policy/vmm.h"
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+		     unsigned long long flags)
+{
+	struct claim claim;
+	CUresult rc = vmm_create(&claim, prop, size);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	do
+		rc = real.cuMemCreate(handle, size, prop, flags);
+	while (claim_again(&claim, rc));
+	return vmm_created(&claim, rc, handle);
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	const uint64_t stamp = vmm_stamp();
+
+	return vmm_released(stamp, real.cuMemRelease(handle), handle);
+}
+
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+		  unsigned long long flags)
+{
+	return vmm_mapped(real.cuMemMap(ptr, size, offset, handle, flags), ptr, size, handle);
+}
+
+CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
+{
+	const uint64_t stamp = vmm_stamp();
+
+	return vmm_unmapped(stamp, real.cuMemUnmap(ptr, size), ptr, size);
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+	return vmm_retained(real.cuMemRetainAllocationHandle(handle, addr), handle, addr);
+}
