@@ -29,6 +29,8 @@ SANITIZE ?=
 ifneq ($(SANITIZE),)
 OWN_CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 endif
+# Only a sanitized library has it, and it and the front ends are not sanitized: the runtime starts through them.
+SANITIZED := $(if $(SANITIZE),tests/sanitized.c)
 
 FLOORS := base ledger driver policy hooks
 SHIM_SRC := $(foreach f,$(FLOORS),$(wildcard shim/$f/*.c shim/$f/*.S))
@@ -75,6 +77,9 @@ endef
 $(BUILD)/obj/%.o: % | $(HEADERS) $(GEN)
 	$(call compile)
 
+$(BUILD)/obj/tests/sanitized.c.o $(BUILD)/obj/shim/driver/%.o $(BUILD)/debug/obj/shim/driver/%.o: OWN_CFLAGS += \
+	$(if $(SANITIZE),-fno-sanitize=all -fno-builtin -fno-tree-loop-distribute-patterns)
+
 # The debug build: a process can be told to pause or die at a named point (shim/base/point.h).
 $(BUILD)/debug/obj/%.o: % | $(HEADERS) $(GEN)
 	$(call compile,-DCUQUOTA_POINTS)
@@ -86,10 +91,10 @@ define link_shim
 		$(filter %.o,$^) -ldl $(LDFLAGS)
 endef
 
-$(BUILD)/libcuquota.so: $(call obj,$(SHIM_SRC)) $(SHIM_DEPS)
+$(BUILD)/libcuquota.so: $(call obj,$(SHIM_SRC) $(SANITIZED)) $(SHIM_DEPS)
 	$(link_shim)
 
-$(BUILD)/debug/libcuquota.so: $(call points,$(SHIM_SRC)) $(SHIM_DEPS)
+$(BUILD)/debug/libcuquota.so: $(call points,$(SHIM_SRC)) $(call obj,$(SANITIZED)) $(SHIM_DEPS)
 	$(link_shim)
 
 $(BUILD)/cuquota: $(call obj,$(CLI_SRC))
@@ -163,10 +168,10 @@ test-gpu: tests
 SUB = $(MAKE) --no-print-directory CUDA_INCLUDE=$(CUDA_INCLUDE) NVML_INCLUDE=$(NVML_INCLUDE) PYTHON=$(PYTHON) \
 	CFLAGS='-O1 -g'
 check-asan: $(HEADERS)
-	$(Q)$(SUB) BUILD=$(BUILD)/asan SANITIZE=address,undefined tests
+	+$(Q)$(SUB) BUILD=$(BUILD)/asan SANITIZE=address,undefined tests
 	$(Q)$(PYTHON) tests/run --build $(BUILD)/asan --sanitizer asan
 check-tsan: $(HEADERS)
-	$(Q)$(SUB) BUILD=$(BUILD)/tsan SANITIZE=thread tests
+	+$(Q)$(SUB) BUILD=$(BUILD)/tsan SANITIZE=thread tests
 	$(Q)$(PYTHON) tests/run --build $(BUILD)/tsan --sanitizer tsan
 
 ## mutants           plant each fault of tests/mutants and see its tests fail; ONLY=pattern for some

@@ -150,7 +150,7 @@ void point_reach(const char *name)
 {
 	const int kept = errno;
 
-	if (point.listing && world.shared) {
+	if (__atomic_load_n(&point.listing, __ATOMIC_RELAXED) && world.shared) {
 		for (unsigned i = 0; i < POINTS_MOST; i++) {
 			struct passed *const p = &world.shared->points[i];
 
@@ -336,7 +336,7 @@ __attribute__((noreturn)) static void work(struct self *self, worker_call *const
 		a.gen = self->member->gen;
 		a.tenant = self->member->tenant;
 		if (o.op != OP_LIST && o.op != OP_ARM)
-			point.listing = false;
+			__atomic_store_n(&point.listing, false, __ATOMIC_RELAXED);
 		if (send(self->socket, &a, sizeof(a), MSG_NOSIGNAL) != sizeof(a))
 			_exit(0);
 	}
