@@ -37,9 +37,13 @@ bool capturing(void)
 static uint32_t whole_units(const struct device *device, unsigned family, size_t bytes)
 {
 	const uint32_t units = seat_units(bytes);
-	const uint32_t rest = family == CUQUOTA_MANAGED ? 0 : units % device->grain;
+	const uint32_t grain = device->grain;
 
-	return rest ? units + device->grain - rest : units;
+	if (family == CUQUOTA_MANAGED)
+		return units;
+	if (__builtin_expect((grain & (grain - 1)) == 0, 1))
+		return (units + grain - 1) & ~(grain - 1);
+	return (units + grain - 1) / grain * grain;
 }
 
 static CUresult open_without_device(struct claim *claim)
@@ -56,7 +60,7 @@ static CUresult charge(struct claim *claim, enum family family)
 	struct refusal refusal;
 
 	claim->epoch = block_epoch();
-	claim->context = family == FAMILY_VMM ? 0 : context_serial();
+	claim->context = family == FAMILY_VMM ? 0 : process_thread.serial;
 	claim->moving = quiet_move();
 	if (family == FAMILY_LINEAR && small_is(claim->bytes))
 		return small_open(claim);
@@ -233,7 +237,7 @@ int claim_enter(const struct claim *claim, uint64_t pointer)
 	const struct block block = {.pointer = pointer,
 				    .units = claim->units,
 				    .context = claim->context,
-				    .device = (uint8_t)device_index(claim->device),
+				    .device = device_index(claim->device),
 				    .family = claim->family,
 				    .seat = claim->seat,
 				    .kind = BLOCK_WHOLE};
@@ -244,13 +248,13 @@ int claim_enter(const struct claim *claim, uint64_t pointer)
 	return rc;
 }
 
-/* The oldest live block at that address goes. */
-static bool take(uint64_t pointer)
+/* The oldest live block at that address goes. `certain`: look also where another thread may just be entering it. */
+static bool take(uint64_t pointer, bool certain)
 {
 	const struct device *device;
 	struct block block;
 
-	if (extent_leave(pointer))
+	if ((certain || extent_may_be(pointer)) && extent_leave(pointer))
 		return true;
 	if (!block_take(pointer, &block))
 		return false;
@@ -270,8 +274,8 @@ void release_open(struct release *release, CUdeviceptr pointer)
 	release->watched = NULL;
 	release->ours = process_entered() && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
-	if (__builtin_expect(release->moving, 0))
-		release->watched = small_watch(pointer, &release->quiet);
+	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED), 0))
+		release->watched = small_watch(pointer, release->moving, &release->quiet);
 }
 
 CUresult release_close(struct release *release, CUresult rc)
@@ -282,9 +286,9 @@ CUresult release_close(struct release *release, CUresult rc)
 	if (rc == CUDA_SUCCESS && release->pointer) {
 		if (release->watched)
 			quiet_learn(release->watched, &release->quiet);
-		if (__builtin_expect(!take(release->pointer), 0)) {
+		if (__builtin_expect(!take(release->pointer, false), 0)) {
 			block_epoch_raise();
-			take(release->pointer);
+			take(release->pointer, true);
 		}
 	}
 	quiet_moved(release->moving);

@@ -160,7 +160,7 @@ static int enter(struct context_change *change, const CUcontext *handle)
 			return -ENOMEM;
 		context->handle = *handle;
 		context->units = change->units;
-		context->device = (uint8_t)device_index(change->device);
+		context->device = device_index(change->device);
 		context->references = 1;
 	}
 	lock_take(&contexts()->lock);

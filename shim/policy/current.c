@@ -3,6 +3,7 @@
  */
 #include "policy/context.h"
 #include "policy/process.h"
+#include "policy/quiet.h"
 #include "policy/wiped.h"
 
 #include <errno.h>
@@ -12,16 +13,21 @@ static __thread struct {
 	CUcontext context;
 	uint64_t generation;
 	const struct device *device;
-	uint32_t serial;
 } current __attribute__((tls_model("initial-exec")));
 
-__thread unsigned process_inside __attribute__((tls_model("initial-exec")));
+__thread struct process_thread process_thread __attribute__((tls_model("initial-exec")));
 
 static void *memory; /* the generation */
 
 static uint64_t *generation_word(void)
 {
 	return memory;
+}
+
+void process_count_thread(void)
+{
+	process_thread.counted = true;
+	__atomic_add_fetch(&quiet_threads, 1, __ATOMIC_SEQ_CST);
 }
 
 int current_start(void)
@@ -49,7 +55,7 @@ static const struct device *resolve(CUcontext handle, uint64_t generation)
 	device = device_at(ordinal);
 	if (!device)
 		return NULL;
-	current.serial = context_serial_of(handle, device);
+	process_thread.serial = context_serial_of(handle, device);
 	current.context = handle;
 	current.device = device;
 	current.generation = generation;
@@ -73,5 +79,5 @@ const struct device *device_current(void)
 
 uint32_t context_serial(void)
 {
-	return current.serial;
+	return process_thread.serial;
 }

@@ -12,6 +12,7 @@
 
 static void (*give)(const struct extent_paid *paid);
 static bool (*keeps)(uint8_t device);
+size_t extent_grain_bytes;
 
 int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *paid), bool (*to_keep)(uint8_t device))
 {
@@ -21,19 +22,13 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 		return -ENOMEM;
 	if (index->bytes)
 		return 0;
+	extent_grain_bytes = grain_bytes;
 	give = to_give;
 	keeps = to_keep;
 	index->step = grain_bytes / EXTENT_STARTS > EXTENT_STEP ? (uint32_t)((grain_bytes + EXTENT_STARTS - 1) / EXTENT_STARTS) : EXTENT_STEP;
 	index->shift = grain_bytes & (grain_bytes - 1) ? 0 : (uint32_t)__builtin_ctzll(grain_bytes);
 	__atomic_store_n(&index->bytes, grain_bytes, __ATOMIC_RELEASE);
 	return 0;
-}
-
-size_t extent_bytes(void)
-{
-	const struct extent_index *index = extent_index();
-
-	return index ? index->bytes : 0;
 }
 
 uint32_t extent_idle(uint8_t device)
@@ -183,6 +178,11 @@ static void leave(struct extent_shard *shard, struct extent *extent, bool ended)
 	}
 	give(&extent->paid);
 	extent_remove(shard, extent);
+}
+
+bool extent_may_be(uint64_t pointer)
+{
+	return __atomic_load_n(&extent_shard(extent_base(pointer))->used, __ATOMIC_RELAXED) != 0;
 }
 
 bool extent_leave(uint64_t pointer)

@@ -27,7 +27,11 @@ struct extent_paid {
  * Set once, at start. 0 or -ENOMEM.
  */
 int extent_start(size_t grain_bytes, void (*give)(const struct extent_paid *paid), bool (*keeps)(uint8_t device));
-size_t extent_bytes(void);
+extern size_t extent_grain_bytes; /* ordinary memory: a forked child's grains are its parent's */
+static inline size_t extent_bytes(void)
+{
+	return extent_grain_bytes;
+}
 
 /*
  * Enter a block. `tokens` are the grains that the caller has paid for; each grain that the block is the first to touch
@@ -37,6 +41,8 @@ size_t extent_bytes(void);
 int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
 		 uint64_t epoch);
 
+/* Without the lock: false where no small block lies near, but for one that is being entered now. */
+bool extent_may_be(uint64_t pointer);
 /* A freed block; false: no small block starts there, look in the block table. */
 bool extent_leave(uint64_t pointer);
 /* The same for an entry of the block table. `ended`: its context did, so that nothing is kept. */

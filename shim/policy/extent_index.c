@@ -50,7 +50,7 @@ struct extent *extent_make(struct extent_shard *shard, uint64_t base, const stru
 	extent->base = base;
 	extent->paid = *paid;
 	*extent_slot(shard, base) = extent;
-	shard->used++;
+	__atomic_store_n(&shard->used, shard->used + 1, __ATOMIC_RELAXED);
 	return extent;
 }
 
@@ -68,7 +68,7 @@ void extent_remove(struct extent_shard *shard, struct extent *extent)
 		hole = i;
 	}
 	shard->extent[hole] = NULL;
-	shard->used--;
+	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
 	extent->next = shard->spare;
 	shard->spare = extent;
 }

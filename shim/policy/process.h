@@ -42,21 +42,38 @@ static inline enum process_mode process_now(void)
  * A hook that the driver reaches from inside a call of ours (one whose inner calls can be interposed) passes: its memory is
  * that of the outer call. True: this is the outer one. Each is undone by process_left.
  */
-extern __thread unsigned process_inside __attribute__((tls_model("initial-exec")));
+struct process_thread {
+	uint32_t inside;
+	bool counted;	 /* in quiet_threads */
+	uint32_t serial; /* of the context that device_current found last */
+};
+extern __thread struct process_thread process_thread __attribute__((tls_model("initial-exec")));
+void process_count_thread(void);
 
 static inline bool process_entered(void)
 {
-	return process_inside++ == 0;
+	if (__builtin_expect(!process_thread.counted, 0))
+		process_count_thread();
+	return process_thread.inside++ == 0;
 }
 
 static inline void process_left(void)
 {
-	process_inside--;
+	process_thread.inside--;
 }
 
 /* Place in the table of devices, which entries of the tables here carry. */
-unsigned device_index(const struct device *device);
-const struct device *device_by_index(unsigned index);
+extern struct device device_table[];
+
+static inline uint8_t device_index(const struct device *device)
+{
+	return device->index;
+}
+
+static inline const struct device *device_by_index(unsigned index)
+{
+	return &device_table[index];
+}
 
 /* The tables of this floor: each makes its memory, or finds it wiped. 0 or -ENOMEM. */
 int context_start(void);

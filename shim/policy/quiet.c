@@ -10,13 +10,17 @@
 
 #include <errno.h>
 
+#define GAP_NS 1000000ull /* asking the driver is not free: at most one measurement in so long */
+
 struct moves {
-	uint64_t inside; /* brackets that are open */
-	uint64_t begun;	 /* that were ever opened */
+	uint64_t inside;  /* brackets that are open */
+	uint64_t begun;	  /* that were ever opened */
+	uint64_t next_ns; /* no measurement before */
 };
 
 static void *memory;
-bool quiet_wanted;
+bool quiet_unknown;
+uint32_t quiet_threads;
 
 static struct moves *moves(void)
 {
@@ -25,15 +29,18 @@ static struct moves *moves(void)
 
 int quiet_start(void)
 {
-	if (!wiped_once(&memory, sizeof(struct moves)))
-		return -ENOMEM;
-	__atomic_store_n(&quiet_wanted, true, __ATOMIC_RELAXED);
-	return 0;
+	return wiped_once(&memory, sizeof(struct moves)) ? 0 : -ENOMEM;
+}
+
+void quiet_want(bool unknown)
+{
+	__atomic_store_n(&moves()->next_ns, segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
+	__atomic_store_n(&quiet_unknown, unknown, __ATOMIC_SEQ_CST);
 }
 
 bool quiet_move_slow(void)
 {
-	if (!memory)
+	if (!memory || __atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST) < 2)
 		return false;
 	__atomic_add_fetch(&moves()->begun, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&moves()->inside, 1, __ATOMIC_SEQ_CST);
@@ -43,6 +50,15 @@ bool quiet_move_slow(void)
 void quiet_moved_slow(void)
 {
 	__atomic_sub_fetch(&moves()->inside, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Of the threads of this process only the caller has anything in flight. */
+static bool alone(const struct quiet *quiet)
+{
+	if (__atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST) != quiet->threads)
+		return false;
+	return quiet->threads < 2 || (__atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) == 1 &&
+				      __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST) == quiet->moves);
 }
 
 uint32_t quiet_returns(const struct device *device)
@@ -55,10 +71,16 @@ static uint64_t own_word(const struct device *device)
 	return CUQUOTA_CHARGED(__atomic_load_n(&member_slot(seat_member(device))->word, __ATOMIC_SEQ_CST));
 }
 
-bool quiet_begin(const struct device *device, struct quiet *quiet)
+bool quiet_begin(const struct device *device, bool moving, struct quiet *quiet)
 {
+	const uint64_t now = segment_now_ns();
+
+	if (now < __atomic_load_n(&moves()->next_ns, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&moves()->next_ns, now + GAP_NS, __ATOMIC_RELAXED);
+	quiet->threads = __atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST);
 	quiet->moves = __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) != 1)
+	if ((quiet->threads > 1 && !moving) || !alone(quiet))
 		return false;
 	account_watch(seat_member(device), &quiet->watch);
 	quiet->word = own_word(device);
@@ -70,9 +92,7 @@ bool quiet_end(const struct device *device, const struct quiet *quiet, size_t *n
 	size_t total;
 
 	return real.cuMemGetInfo_v2(now_free, &total) == CUDA_SUCCESS && total == quiet->total &&
-	       own_word(device) == quiet->word && account_undisturbed(seat_member(device), &quiet->watch) &&
-	       __atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) == 1 &&
-	       __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST) == quiet->moves;
+	       own_word(device) == quiet->word && account_undisturbed(seat_member(device), &quiet->watch) && alone(quiet);
 }
 
 void quiet_learn(const struct device *device, const struct quiet *quiet)

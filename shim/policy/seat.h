@@ -6,6 +6,7 @@
 #ifndef POLICY_SEAT_H
 #define POLICY_SEAT_H
 
+#include "policy/quiet.h"
 #include "policy/state.h"
 
 #include <cuquota/ledger.h>
@@ -61,10 +62,15 @@ uint8_t seat_force(const struct device *device, uint32_t units);
 /* Would a charge be granted out of credit, or is there room for it without looking for the dead? A hint. */
 bool seat_has_room(const struct device *device, uint32_t units);
 
-/* Per-family figures of the detail; only shown. */
+/* Per-family figures of the detail; only shown. Alone, a thread need not pay for an atomic addition. */
 static inline void seat_count(const struct device *device, unsigned family, int64_t units)
 {
-	__atomic_fetch_add(&member_detail(seat_member(device))->family[family], (uint32_t)units, __ATOMIC_RELAXED);
+	uint32_t *const figure = &member_detail(seat_member(device))->family[family];
+
+	if (__atomic_load_n(&quiet_threads, __ATOMIC_RELAXED) > 1)
+		__atomic_fetch_add(figure, (uint32_t)units, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + (uint32_t)units, __ATOMIC_RELAXED);
 }
 
 /* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that hold something. */

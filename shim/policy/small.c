@@ -16,11 +16,9 @@
 #include <errno.h>
 #include <pthread.h>
 
-#define WATCH_GAP_NS 1000000ull
-
 struct spares {
 	pthread_mutex_t using[DEVICES_MAX];
-	uint64_t watched_ns;
+	bool touched[DEVICES_MAX]; /* small blocks were ever there */
 };
 
 static void *memory;
@@ -58,7 +56,7 @@ static void refund_idle(const struct device *device)
 {
 	struct extent_paid paid;
 
-	while (extent_idle((uint8_t)device_index(device)) && extent_reclaim((uint8_t)device_index(device), 0, &paid))
+	while (extent_idle(device_index(device)) && extent_reclaim(device_index(device), 0, &paid))
 		give(&paid);
 }
 
@@ -92,7 +90,7 @@ CUresult small_open(struct claim *claim)
 	struct refusal refusal;
 
 	claim->small = true;
-	if (__builtin_expect(extent_idle((uint8_t)device_index(device)), 0) && quiet_returns(device) == 1)
+	if (__builtin_expect(extent_idle(device_index(device)), 0) && quiet_returns(device) == 1)
 		refund_idle(device);
 	for (; tokens; tokens--)
 		if (seat_has_room(device, tokens * grain_units()) && charge_tokens(claim, tokens, NULL))
@@ -111,7 +109,7 @@ CUresult small_open(struct claim *claim)
 /* It touched more new grains than there are tokens. They are covered by the spare, or by nothing for this moment. */
 static bool another_token(struct claim *claim)
 {
-	const uint8_t index = (uint8_t)device_index(claim->device);
+	const uint8_t index = device_index(claim->device);
 	struct extent_paid paid;
 	uint8_t seat;
 
@@ -132,7 +130,7 @@ static bool another_token(struct claim *claim)
 
 int small_enter(struct claim *claim, CUdeviceptr pointer)
 {
-	const uint8_t index = (uint8_t)device_index(claim->device);
+	const uint8_t index = device_index(claim->device);
 	const struct extent_paid paid = {.device = index, .seat = claim->seat, .context = claim->context};
 	struct extent_paid old;
 	unsigned used;
@@ -148,6 +146,11 @@ int small_enter(struct claim *claim, CUdeviceptr pointer)
 	claim->tokens = 0;
 	if (!used)
 		return 0;
+	if (__builtin_expect(!spares()->touched[index], 0)) {
+		spares()->touched[index] = true;
+		if (!quiet_returns(claim->device))
+			quiet_want(true);
+	}
 	seat_count(claim->device, CUQUOTA_LINEAR, (int64_t)used * grain_units());
 	if (__builtin_expect(extent_idle(index), 0) && quiet_returns(claim->device) == 0 &&
 	    extent_reclaim(index, claim->context, &old))
@@ -174,20 +177,17 @@ void small_leave(struct claim *claim)
 	claim->tokens = 0;
 }
 
-const struct device *small_watch(uint64_t pointer, struct quiet *quiet)
+const struct device *small_watch(uint64_t pointer, bool moving, struct quiet *quiet)
 {
-	const uint64_t now = segment_now_ns();
 	const struct device *device;
 	struct extent_paid paid;
 
-	if (capturing() || now - __atomic_load_n(&spares()->watched_ns, __ATOMIC_RELAXED) < WATCH_GAP_NS ||
-	    !extent_is_last(pointer, &paid))
+	if (capturing() || !extent_may_be(pointer) || !extent_is_last(pointer, &paid))
 		return NULL;
 	device = device_by_index(paid.device);
 	if (quiet_returns(device) || device_current() != device)
 		return NULL;
-	__atomic_store_n(&spares()->watched_ns, now, __ATOMIC_RELAXED);
-	return quiet_begin(device, quiet) ? device : NULL;
+	return quiet_begin(device, moving, quiet) ? device : NULL;
 }
 
 void small_review(void)
@@ -198,8 +198,8 @@ void small_review(void)
 	for (unsigned i = 0; (device = device_next(i)); i++) {
 		if (quiet_returns(device) == 1)
 			refund_idle(device);
-		unknown |= !quiet_returns(device);
+		unknown |= spares()->touched[i] && !quiet_returns(device);
 	}
 	if (!unknown)
-		__atomic_store_n(&quiet_wanted, false, __ATOMIC_RELAXED);
+		quiet_want(false);
 }

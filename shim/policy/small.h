@@ -36,7 +36,7 @@ void small_adopt(struct claim *claim);
 void small_leave(struct claim *claim);
 
 /* Before a free: the device whose driver can be learned about by it, with the measurement begun; else NULL. */
-const struct device *small_watch(uint64_t pointer, struct quiet *quiet);
+const struct device *small_watch(uint64_t pointer, bool moving, struct quiet *quiet);
 /* After something was learned: refund what no longer needs paying, and stop watching once all is known. */
 void small_review(void);
 

@@ -32,7 +32,7 @@ struct start {
 
 static void *memory;
 struct process *process_word; /* see process.h */
-static struct device devices[DEVICES_MAX];
+struct device device_table[DEVICES_MAX];
 static unsigned device_count;
 
 static struct start *start(void)
@@ -176,6 +176,7 @@ static bool describe(struct device *device, unsigned index)
 	__builtin_memcpy(device->uuid.bytes, instance.bytes, sizeof(device->uuid.bytes));
 	device->uuid.mig = __builtin_memcmp(whole.bytes, instance.bytes, sizeof(whole.bytes)) != 0;
 	uuid_format(&device->uuid, device->name);
+	device->index = (uint8_t)index;
 	device->bytes = bytes;
 	device->grain = grain_of(device->ordinal);
 	return true;
@@ -183,7 +184,7 @@ static bool describe(struct device *device, unsigned index)
 
 static bool join_device(unsigned index)
 {
-	struct device found = {0}, *const device = &devices[index];
+	struct device found = {0}, *const device = &device_table[index];
 	char why[SEGMENT_WHY] = "";
 
 	if (!describe(&found, index)) {
@@ -245,12 +246,12 @@ static enum process_mode join_all(bool own)
 		return fail();
 	}
 	if (own)
-		seat_disown(devices, device_count);
+		seat_disown(device_table, device_count);
 	for (unsigned i = 0; i < (unsigned)count; i++) {
 		if (!join_device(i))
 			return fail();
-		if (devices[i].grain > grain)
-			grain = devices[i].grain;
+		if (device_table[i].grain > grain)
+			grain = device_table[i].grain;
 	}
 	device_count = (unsigned)count;
 	warn_of_absent();
@@ -322,33 +323,23 @@ const struct device *device_at(CUdevice ordinal)
 {
 	if (process_now() != PROCESS_READY || ordinal < 0 || (unsigned)ordinal >= device_count)
 		return NULL;
-	if (devices[ordinal].ordinal == ordinal)
-		return &devices[ordinal];
+	if (device_table[ordinal].ordinal == ordinal)
+		return &device_table[ordinal];
 	for (unsigned i = 0; i < device_count; i++)
-		if (devices[i].ordinal == ordinal)
-			return &devices[i];
+		if (device_table[i].ordinal == ordinal)
+			return &device_table[i];
 	return NULL;
 }
 
 const struct device *device_named(const struct uuid *uuid)
 {
 	for (unsigned i = 0; process_mode() == PROCESS_READY && i < device_count; i++)
-		if (uuid_equal(&devices[i].uuid, uuid))
-			return &devices[i];
+		if (uuid_equal(&device_table[i].uuid, uuid))
+			return &device_table[i];
 	return NULL;
 }
 
 const struct device *device_next(unsigned n)
 {
-	return process_mode() == PROCESS_READY && n < device_count ? &devices[n] : NULL;
-}
-
-unsigned device_index(const struct device *device)
-{
-	return (unsigned)(device - devices);
-}
-
-const struct device *device_by_index(unsigned index)
-{
-	return &devices[index];
+	return process_mode() == PROCESS_READY && n < device_count ? &device_table[n] : NULL;
 }

@@ -18,6 +18,7 @@
 /* One device that CUDA shows to this process. Made at start; only `member` and `segment` change, by a rejoin. */
 struct device {
 	CUdevice ordinal;
+	uint8_t index;	/* in the table of devices */
 	unsigned place; /* among the visible ones in NVML's order, 0 where no setting counts places */
 	struct uuid uuid;
 	char name[UUID_TEXT];

@@ -169,7 +169,7 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	if (!allocation)
 		return false;
 	allocation->units = claim->units;
-	allocation->device = (uint8_t)device_index(claim->device);
+	allocation->device = device_index(claim->device);
 	lock_take(&vmm()->lock);
 	allocation->seat = claim->seat == seat_now(claim->device) ? claim->seat : seat_force(claim->device, claim->units);
 	allocation->next = vmm()->all;
