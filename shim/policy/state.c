@@ -219,7 +219,7 @@ static void warn_of_absent(void)
 	struct uuid uuid[DEVICES_MAX];
 
 	for (unsigned i = 0; i < device_count; i++)
-		uuid[i] = devices[i].uuid;
+		uuid[i] = device_table[i].uuid;
 	if (!settings_names_absent(settings, uuid, device_count, false))
 		return;
 	list = visible_get(true);
