@@ -1,13 +1,18 @@
 /*
- * Once a tenant is administered, a process that brings another limit or request, tighter or looser, runs under what was
- * set, is told so, and changes nothing; also as the first member after all others ended.
+ * Once a tenant is administered, a process that brings another limit or request, tighter or looser, runs under what
+ * was set, is told so, and changes nothing; also as the first member after all others ended.
  */
 #include "proc_helper.h"
 
 int main(int argc, char **argv)
 {
-	struct order set = {.op = OP_ADMINISTER, .limit = BYTES(512 * MIB), .request = BYTES(128 * MIB), .name = "a",
-			    .keep_ns = 600000 * MS};
+	struct order set = {
+		.op = OP_ADMINISTER,
+		.limit = BYTES(512 * MIB),
+		.request = BYTES(128 * MIB),
+		.name = "a",
+		.keep_ns = 600000 * MS,
+	};
 	static const uint64_t brought[] = {CUQUOTA_NONE, BYTES(256 * MIB), BYTES(2 * GIB)};
 	struct worker *w;
 

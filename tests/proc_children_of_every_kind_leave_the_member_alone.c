@@ -1,6 +1,6 @@
 /*
- * vfork, posix_spawn, raw clone without CLONE_VM, and raw clone with CLONE_VM as vfork's parent: whatever the child does
- * (exec, exit), the member stays alive, keeps its slot and its charge, and goes on charging.
+ * vfork, posix_spawn, raw clone without CLONE_VM, and raw clone with CLONE_VM as vfork's parent: whatever the child
+ * does (exec, exit), the member stays alive, keeps its slot and its charge, and goes on charging.
  */
 #include "proc_helper.h"
 

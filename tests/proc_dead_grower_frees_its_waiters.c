@@ -1,6 +1,6 @@
 /*
- * A process is killed exactly where it has announced a rise and not yet committed it, the nearest thing to a lock that
- * the ledger has. Four others that wait for it proceed within 1 s, and nothing of the victim is left.
+ * A process is killed exactly where it has announced a rise and not yet committed it, the nearest thing to a lock
+ * that the ledger has. Four others that wait for it proceed within 1 s, and nothing of the victim is left.
  */
 /* report: DL-01 */
 #include "proc_helper.h"

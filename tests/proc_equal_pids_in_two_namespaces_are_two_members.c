@@ -1,6 +1,7 @@
 /*
- * Two members that both are PID 1, each in a PID namespace of its own, and a third outside: three slots, three accounts.
- * The death of one of equal PID is seen although the other lives, and takes nothing from it. No PID is ever used.
+ * Two members that both are PID 1, each in a PID namespace of its own, and a third outside: three slots, three
+ * accounts. The death of one of equal PID is seen although the other lives, and takes nothing from it. No PID is
+ * ever used.
  */
 #include "proc_helper.h"
 

@@ -42,9 +42,9 @@ int main(int argc, char **argv)
 	worker_tell(w, &o);
 	/* The shared page goes with the old program, the life lock with it: wait for that, not for a time. */
 	for (const int64_t until = now_ms() + DEADLINE_MS;;) {
-			const enum life life = ledger_life(slot);
+		const enum life life = ledger_life(slot);
 
-			if (life == LIFE_DEAD)
+		if (life == LIFE_DEAD)
 			break;
 		if (now_ms() > until)
 			FAIL("the slot is still %d after exec", life);

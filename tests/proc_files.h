@@ -55,7 +55,8 @@ TEST_USED static void shape_write(const struct shape *s, const struct cuquota_he
 	memset(image, s->fill, bytes);
 	memcpy(image, header, sizeof(*header));
 	for (uint32_t i = 0; i < s->tenants; i++)
-		memset(image + header->tenant_offset + (uint64_t)i * s->tenant_stride, 0, sizeof(struct cuquota_tenant));
+		memset(image + header->tenant_offset + (uint64_t)i * s->tenant_stride, 0,
+		       sizeof(struct cuquota_tenant));
 	for (uint32_t i = 0; i < s->members; i++) {
 		memset(image + header->member_offset + (uint64_t)i * s->member_stride, 0, sizeof(struct cuquota_slot));
 		memset(image + header->detail_offset + (uint64_t)i * s->detail_stride, 0,

@@ -1,7 +1,7 @@
 /*
- * A folder whose parent is missing, that is a file, a dangling link, read-only or closed to us, is refused with its path, the
- * reason and the way out. A link to a good folder is good. A lock file that is a link or a FIFO is not followed: the join
- * is refused.
+ * A folder whose parent is missing, that is a file, a dangling link, read-only or closed to us, is refused with its
+ * path, the reason and the way out. A link to a good folder is good. A lock file that is a link or a FIFO is not
+ * followed: the join is refused.
  */
 #include "proc_helper.h"
 
@@ -123,7 +123,9 @@ int main(int argc, char **argv)
 			snprintf(why, sizeof(why), "%s/deeper", path[1]);
 			refused("a parent closed to us", why, -EACCES);
 			_exit(segment_open(&segment, path[1], TEST_UUID, BYTES(GIB), SEGMENT_MEMBER, why) == -EACCES &&
-					      strstr(why, TEST_UUID) ? 0 : 1);
+					      strstr(why, TEST_UUID)
+				      ? 0
+				      : 1);
 		}
 		CHECK_EQ(waitpid(pid, &status, 0), pid);
 		CHECK_EQ(status, 0);

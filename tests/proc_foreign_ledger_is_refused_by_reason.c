@@ -1,7 +1,7 @@
 /*
- * What lies under the ledger's name and is no ledger that we understand is refused with path, reason and way out, is left
- * as it was, and never brings a process down: other magic, layout, unit or device, truncated at any length, parts that
- * do not fit, a folder, a FIFO, a symbolic link, a device.
+ * What lies under the ledger's name and is no ledger that we understand is refused with path, reason and way out,
+ * is left as it was, and never brings a process down: other magic, layout, unit or device, truncated at any length,
+ * parts that do not fit, a folder, a FIFO, a symbolic link, a device.
  */
 #include "proc_files.h"
 
@@ -42,17 +42,17 @@ static void with(const char *what, const struct cuquota_header *h, const char *r
 }
 
 /* One field of the header set to `value`. */
-#define WITH(field, value, reason)                                                                 \
-	do {                                                                                       \
-		struct cuquota_header h = good;                                                    \
-		int file;                                                                          \
-                                                                                                   \
-		shape_write(&shape, &good);                                                        \
-		h.field = (value);                                                                 \
-		file = open(ledger_path(), O_WRONLY | O_CLOEXEC);                                  \
-		CHECK_EQ(pwrite(file, &h, sizeof(h), 0), (ssize_t)sizeof(h));                      \
-		close(file);                                                                       \
-		refused(#field " = " #value, -EPROTO, reason);                                     \
+#define WITH(field, value, reason)                                            \
+	do {                                                                  \
+		struct cuquota_header h = good;                               \
+		int file;                                                     \
+                                                                              \
+		shape_write(&shape, &good);                                   \
+		h.field = (value);                                            \
+		file = open(ledger_path(), O_WRONLY | O_CLOEXEC);             \
+		CHECK_EQ(pwrite(file, &h, sizeof(h), 0), (ssize_t)sizeof(h)); \
+		close(file);                                                  \
+		refused(#field " = " #value, -EPROTO, reason);                \
 	} while (0)
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * A forked child sees "not joined" by one load of its handle; it joins on its own, in another slot, and charges there.
- * Neither its join nor its end changes its parent's row.
+ * A forked child sees "not joined" by one load of its handle; it joins on its own, in another slot, and charges
+ * there. Neither its join nor its end changes its parent's row.
  */
 #include "proc_helper.h"
 

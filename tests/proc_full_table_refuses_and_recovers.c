@@ -1,7 +1,7 @@
 /*
- * A ledger with room for 8 members: the ninth is refused with the reason, nobody is hurt by it, and once one has died or
- * left the next has its slot. The same for a table of 3 tenants, where a place is had again when a tenant is gone and
- * nothing is promised to it any more.
+ * A ledger with room for 8 members: the ninth is refused with the reason, nobody is hurt by it, and once one has
+ * died or left the next has its slot. The same for a table of 3 tenants, where a place is had again when a tenant
+ * is gone and nothing is promised to it any more.
  */
 #include "proc_files.h"
 

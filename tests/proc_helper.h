@@ -1,7 +1,7 @@
 /*
- * For tests of several real processes on one real ledger. Owns: the world (a temporary folder, a page shared by all, an
- * outside reader of the ledger) and the workers, each a fresh program (this test, executed again) that joins, charges and
- * leaves as it is told and answers with result and time.
+ * For tests of several real processes on one real ledger. Owns: the world (a temporary folder, a page shared by
+ * all, an outside reader of the ledger) and the workers, each a fresh program (this test, executed again) that
+ * joins, charges and leaves as it is told and answers with result and time.
  *
  * Promises: a worker dies with the test; nothing waits without a deadline; no sleep orders anything.
  */
@@ -154,7 +154,9 @@ TEST_USED static void worker_tell(struct worker *w, const struct order *o)
 		FAIL("worker %u (pid %d) takes no order: %s", w->index, (int)w->pid, strerror(errno));
 }
 
-enum heard { HEARD, HEARD_STOPPED, HEARD_DEAD };
+enum heard { HEARD,
+	     HEARD_STOPPED,
+	     HEARD_DEAD };
 
 /* What became of the last order. */
 TEST_USED static int worker_hear(struct worker *w, struct answer *a)

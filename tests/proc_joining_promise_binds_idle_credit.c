@@ -1,7 +1,7 @@
 /*
- * A tenant with a request joins and is stopped after its rules were stored and before its slot is published. A borrower
- * takes and gives back meanwhile and keeps credit. When the join has returned, what would exceed the promise is refused to
- * the borrower, credit or not.
+ * A tenant with a request joins and is stopped after its rules were stored and before its slot is published. A
+ * borrower takes and gives back meanwhile and keeps credit. When the join has returned, what would exceed the
+ * promise is refused to the borrower, credit or not.
  */
 #include "proc_helper.h"
 
@@ -13,6 +13,7 @@ static void joins(const char *at, bool comes_back)
 	const struct order join = order_join("a", CUQUOTA_NONE, BYTES(REQUEST));
 	struct order first = join;
 	struct worker *borrower, *w;
+	uint32_t left;
 	struct answer a;
 
 	world_start(BYTES(DEVICE), 20);
@@ -38,11 +39,11 @@ static void joins(const char *at, bool comes_back)
 	if (world.shared->holds[borrower->index] >= DEVICE - REQUEST) {
 		a = worker_units(borrower, OP_CHARGE, 5 * MIB);
 		if (a.rc != -EDQUOT)
-			FAIL("joiner stopped at %s: the borrower, with %u units, had more than is left beside the promise", at,
+			FAIL("joiner stopped at %s: the borrower, with %u units, had more beside the promise", at,
 			     world.shared->holds[borrower->index]);
 	}
-	CHECK_EQ(worker_charge(w, DEVICE - world.shared->holds[borrower->index] < REQUEST ?
-			       DEVICE - world.shared->holds[borrower->index] : REQUEST), 0);
+	left = DEVICE - world.shared->holds[borrower->index];
+	CHECK_EQ(worker_charge(w, left < REQUEST ? left : REQUEST), 0);
 	world_end();
 }
 

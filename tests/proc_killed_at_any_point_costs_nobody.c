@@ -1,7 +1,8 @@
 /*
- * A process is killed at every point inside join, charge, grow in all its outcomes, refund, forget, leave, making a tenant
- * and tightening: every store to the ledger has one before and one after it. Survivors of every kind proceed within their
- * budget, the limit holds throughout, and after one sweep the ledger is the truth, no slot lost and no byte.
+ * A process is killed at every point inside join, charge, grow in all its outcomes, refund, forget, leave, making a
+ * tenant and tightening: every store to the ledger has one before and one after it. Survivors of every kind proceed
+ * within their budget, the limit holds throughout, and after one sweep the ledger is the truth, no slot lost and no
+ * byte.
  */
 /* timeout: 120 */
 #include "proc_matrix.h"

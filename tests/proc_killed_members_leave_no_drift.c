@@ -1,6 +1,7 @@
 /*
- * Cycles of five processes that charge and refund at random and are killed with SIGKILL at any moment: after each cycle the
- * next sweep brings the ledger back to what the survivor holds, within 1 s, and nothing adds up over the cycles.
+ * Cycles of five processes that charge and refund at random and are killed with SIGKILL at any moment: after each
+ * cycle the next sweep brings the ledger back to what the survivor holds, within 1 s, and nothing adds up over the
+ * cycles.
  */
 /* report: SS-05 */
 #include "proc_helper.h"
@@ -56,7 +57,8 @@ int main(int argc, char **argv)
 		begin = now_ns();
 		/* All that is left can be had: whatever a dead one held, idle or announced. */
 		if (worker_charge(witness, 1000 * MIB))
-			FAIL("cycle %d: %llu units stay charged", cycle, (unsigned long long)ledger_charged(UINT32_MAX));
+			FAIL("cycle %d: %llu units stay charged", cycle,
+			     (unsigned long long)ledger_charged(UINT32_MAX));
 		if (now_ns() - begin > worst)
 			worst = now_ns() - begin;
 		worker_refund(witness, 1000 * MIB);

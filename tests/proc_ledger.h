@@ -1,6 +1,6 @@
 /*
- * The ledger as seen from outside by a proc_ test, through a reader's mapping, and its comparison with the truth that the
- * workers keep. Changes nothing. Included by proc_helper.h only.
+ * The ledger as seen from outside by a proc_ test, through a reader's mapping, and its comparison with the truth
+ * that the workers keep. Changes nothing. Included by proc_helper.h only.
  */
 #ifndef TESTS_PROC_LEDGER_H
 #define TESTS_PROC_LEDGER_H
@@ -94,8 +94,8 @@ TEST_USED static void ledger_is_true(const char *when)
 			FAIL("%s: slot %u is in use by nobody, word %#llx", when, i, (unsigned long long)slot.word);
 		if (slot.gen != owner->gen || slot.pending ||
 		    CUQUOTA_CHARGED(slot.word) != world.shared->holds[owner->index])
-			FAIL("%s: slot %u of worker %u: gen %u (its own: %u), pending %u, charged %u (it holds %u)", when,
-			     i, owner->index, slot.gen, owner->gen, slot.pending, CUQUOTA_CHARGED(slot.word),
+			FAIL("%s: slot %u of worker %u: gen %u (its own: %u), pending %u, charged %u (it holds %u)",
+			     when, i, owner->index, slot.gen, owner->gen, slot.pending, CUQUOTA_CHARGED(slot.word),
 			     world.shared->holds[owner->index]);
 		if (ledger_life(i) != LIFE_ALIVE)
 			FAIL("%s: worker %u in slot %u is not seen alive", when, owner->index, i);

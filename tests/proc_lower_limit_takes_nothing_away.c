@@ -1,6 +1,6 @@
 /*
- * A limit set below what is used takes nothing: every charge stays, refunds count, new charges are refused until the use is
- * below the new limit again, and no credit is kept while it is not.
+ * A limit set below what is used takes nothing: every charge stays, refunds count, new charges are refused until
+ * the use is below the new limit again, and no credit is kept while it is not.
  */
 #include "proc_helper.h"
 

@@ -32,7 +32,15 @@ struct scene {
 	struct order op;
 };
 
-#define JOIN(tenant, bytes, asked) {.op = OP_JOIN, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1}
+#define JOIN(tenant, bytes, asked)                                                                \
+	{                                                                                         \
+		.op = OP_JOIN, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1 \
+	}
+
+#define SET(tenant, bytes, asked)                                                                       \
+	{                                                                                               \
+		.op = OP_ADMINISTER, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1 \
+	}
 
 static const struct scene scenes[] = {
 	{"the first join of all", VICTIM_LATE | EMPTY_WORLD, JOIN("a", BYTES(LIMIT), 0)},
@@ -55,9 +63,8 @@ static const struct scene scenes[] = {
 	{"leaving", WITH_CREDIT, {.op = OP_LEAVE}},
 	{"leaving last", ALONE, {.op = OP_LEAVE}},
 	{"forgetting", WITH_DEAD, {.op = OP_SWEEP}},
-	{"setting a limit", 0, {.op = OP_ADMINISTER, .name = "a", .limit = BYTES(LIMIT - 64 * MIB)}},
-	{"setting a request", 0,
-	 {.op = OP_ADMINISTER, .name = "a", .limit = BYTES(LIMIT), .request = BYTES(64 * MIB), .keep_ns = 1}},
+	{"setting a limit", 0, SET("a", BYTES(LIMIT - 64 * MIB), 0)},
+	{"setting a request", 0, SET("a", BYTES(LIMIT), BYTES(64 * MIB))},
 	{"releasing", 0, {.op = OP_RELEASE, .name = "a"}},
 	{"taking a lost life byte again", UNMAPPED, {.op = OP_REVIVE}},
 };
@@ -87,7 +94,8 @@ TEST_USED static void join_others(void)
 static void join_victim(const struct scene *s)
 {
 	CHECK_EQ(worker_join(cast.victim, s->traits & ALONE ? "l" : "a",
-			     s->traits & ALONE ? CUQUOTA_NONE : BYTES(LIMIT), 0), 0);
+			     s->traits & ALONE ? CUQUOTA_NONE : BYTES(LIMIT), 0),
+		 0);
 	CHECK_EQ(worker_charge(cast.victim, 200 * MIB), 0);
 	if (s->traits & WITH_CREDIT) {
 		CHECK_EQ(worker_charge(cast.victim, 8 * MIB), 0);
@@ -205,8 +213,8 @@ __attribute__((format(printf, 3, 4))) static void within(uint64_t ns, uint64_t b
 }
 
 /*
- * What the survivors do while the victim is dead and unforgotten, or stopped. Nobody waits beyond its budget, whoever is
- * not at its limit has what it asks for, and what is held stays below the limit.
+ * What the survivors do while the victim is dead and unforgotten, or stopped. Nobody waits beyond its budget,
+ * whoever is not at its limit has what it asks for, and what is held stays below the limit.
  */
 static void survive(const struct scene *s)
 {
@@ -260,7 +268,8 @@ static void settle_down(const struct scene *s)
 	CHECK_EQ(worker_units(cast.same, OP_FILL, MIB).rc, -EDQUOT);
 	held = really_held(cast.same->tenant);
 	CHECK_LE(held, (uint64_t)LIMIT);
-	CHECK_GE(held, (uint64_t)(LIMIT - (lower ? 64 * MIB : s->traits & NEW_RULES ? 8 * MIB : 0)));
+	CHECK_GE(held, (uint64_t)(LIMIT - (lower ? 64 * MIB : s->traits & NEW_RULES ? 8 * MIB
+										    : 0)));
 	CHECK_EQ(ledger_charged(cast.same->tenant), held);
 }
 

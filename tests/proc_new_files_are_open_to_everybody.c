@@ -1,7 +1,7 @@
 /*
- * Whoever comes first makes folder and files, whatever its umask: folder 1777, ledger and lock files 0666. Where it is
- * root, another user then joins, shares the limit and gives back at its death; and one that is killed or stopped at any
- * point of the making shuts no other user out.
+ * Whoever comes first makes folder and files, whatever its umask: folder 1777, ledger and lock files 0666. Where it
+ * is root, another user then joins, shares the limit and gives back at its death; and one that is killed or stopped
+ * at any point of the making shuts no other user out.
  */
 #include "proc_helper.h"
 
@@ -102,9 +102,15 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		uint32_t nth;
-	} points[] = {{"segment.folder_made", 1}, {"segment.folder_named", 1}, {"segment.made", 1},
-		      {"segment.filled", 1},	  {"segment.linked", 1},       {"life.file_made", 1},
-		      {"life.file_made", 2}};
+	} points[] = {
+		{"segment.folder_made", 1},
+		{"segment.folder_named", 1},
+		{"segment.made", 1},
+		{"segment.filled", 1},
+		{"segment.linked", 1},
+		{"life.file_made", 1},
+		{"life.file_made", 2},
+	};
 
 	workers_enter(argc, argv, NULL);
 	two_users();

@@ -49,7 +49,7 @@ static void order_of(int first, int second, int third)
 	world_end();
 }
 
-/* A tenant whose members are all gone begins anew with what the next one brings, looser or not; a killed one likewise. */
+/* A tenant whose members are all gone, killed or not, begins anew with what the next one brings, looser or not. */
 static void begins_anew(bool by_kill)
 {
 	const struct order two = order_join("a", BYTES(2 * GIB), 0);

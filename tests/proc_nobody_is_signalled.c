@@ -1,6 +1,7 @@
 /*
- * Whatever is recovered (the dead, ghosts, members of equal PID in other PID namespaces, lost places, full tables), no
- * process is sent a signal, not even signal 0: a system-call filter ends the worker that tries. Living rows survive.
+ * Whatever is recovered (the dead, ghosts, members of equal PID in other PID namespaces, lost places, full tables),
+ * no process is sent a signal, not even signal 0: a system-call filter ends the worker that tries. Living rows
+ * survive.
  */
 /* report: SS-03 */
 #include "proc_files.h"

@@ -1,6 +1,6 @@
 /*
- * Members of one tenant charge and refund sizes of every kind as fast as they can: what they really hold together never
- * exceeds the limit at any instant, none is shut out, and afterwards the ledger holds nothing.
+ * Members of one tenant charge and refund sizes of every kind as fast as they can: what they really hold together
+ * never exceeds the limit at any instant, none is shut out, and afterwards the ledger holds nothing.
  */
 #include "proc_helper.h"
 
@@ -66,7 +66,8 @@ static void race(unsigned processes)
 		CHECK_EQ(a.rc, 0);
 		CHECK_OP(a.value, >, o.a / 100);
 	}
-	printf("%u processes: at most %llu of %u units held\n", processes, (unsigned long long)world.shared->most, LIMIT);
+	printf("%u processes: at most %llu of %u units held\n", processes, (unsigned long long)world.shared->most,
+	       LIMIT);
 	CHECK_LE(world.shared->most, (uint64_t)LIMIT);
 	/* A race that never came near the limit shows nothing. */
 	CHECK_OP(world.shared->most, >, (uint64_t)LIMIT * 8 / 10);

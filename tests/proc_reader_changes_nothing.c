@@ -1,6 +1,7 @@
 /*
- * A reader (ps, an exporter) sums, tests who lives and looks at rules, also where a member has died, and nothing in the
- * folder changes: no file is made, no byte of the ledger written. Where there is no ledger it says so and makes none.
+ * A reader (ps, an exporter) sums, tests who lives and looks at rules, also where a member has died, and nothing in
+ * the folder changes: no file is made, no byte of the ledger written. Where there is no ledger it says so and makes
+ * none.
  */
 #include "proc_helper.h"
 
@@ -16,7 +17,8 @@ static uint64_t print_of_folder(void)
 		CHECK_SYS(fstatat(dirfd(dir), e->d_name, &s, AT_SYMLINK_NOFOLLOW));
 		if (strcmp(e->d_name, "..")) /* in any order */
 			print += (s.st_ino * 31 + (uint64_t)s.st_mtim.tv_nsec * 7 + (uint64_t)s.st_mtim.tv_sec +
-				  (uint64_t)s.st_size) * 0x9e3779b97f4a7c15ull;
+				  (uint64_t)s.st_size) *
+				 0x9e3779b97f4a7c15ull;
 	}
 	closedir(dir);
 	return print;

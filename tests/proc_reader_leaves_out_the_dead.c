@@ -1,6 +1,6 @@
 /*
- * A reader sees who is alive and whose children keep the memory, leaves out the dead, and writes nothing; `cuquota ps`
- * says the same.
+ * A reader sees who is alive and whose children keep the memory, leaves out the dead, and writes nothing; `cuquota
+ * ps` says the same.
  */
 #include "helper.h"
 #include "ledger/account.h"

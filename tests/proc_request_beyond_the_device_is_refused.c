@@ -1,6 +1,7 @@
 /*
- * A request is refused if the sum of all would exceed the device: by a joiner, by a newcomer that raises its tenant's, by
- * `set`, and by a tenant that comes back after its own promise ran out and was given away. A refusal changes nothing.
+ * A request is refused if the sum of all would exceed the device: by a joiner, by a newcomer that raises its
+ * tenant's, by `set`, and by a tenant that comes back after its own promise ran out and was given away. A refusal
+ * changes nothing.
  */
 #include "proc_helper.h"
 

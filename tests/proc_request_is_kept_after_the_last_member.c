@@ -1,6 +1,6 @@
 /*
- * A request stays promised for keep_ns after its tenant's last member ended, by leaving or by a kill, also when the last
- * two leave at the same time; then it is lent. Times are set in the ledger, not waited for.
+ * A request stays promised for keep_ns after its tenant's last member ended, by leaving or by a kill, also when the
+ * last two leave at the same time; then it is lent. Times are set in the ledger, not waited for.
  */
 #include "proc_helper.h"
 

@@ -1,7 +1,7 @@
 /*
- * Three tenants on one device: two with a request, whose members take and give it back, and one that borrows all it can
- * get. At every instant the sum over tenants of max(held, request) stays within the device, and a tenant that asks
- * within its request is never refused.
+ * Three tenants on one device: two with a request, whose members take and give it back, and one that borrows all it
+ * can get. At every instant the sum over tenants of max(held, request) stays within the device, and a tenant that
+ * asks within its request is never refused.
  */
 #include "proc_helper.h"
 
@@ -100,8 +100,13 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < 6; i++) {
 		const bool claims = requests[tenant_of[i]] != 0;
-		const struct order o = {.op = OP_CALL, .units = claims ? 0 : 1, .nth = 6, .b = tenant_of[i],
-					.a = claims ? (test_long() ? 200000 : 20000) : 4};
+		const struct order o = {
+			.op = OP_CALL,
+			.units = claims ? 0 : 1,
+			.nth = 6,
+			.b = tenant_of[i],
+			.a = claims ? (test_long() ? 200000 : 20000) : 4,
+		};
 
 		worker_tell(w[i], &o);
 	}

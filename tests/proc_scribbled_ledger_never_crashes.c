@@ -1,7 +1,7 @@
 /*
- * A hostile or mad member writes random bytes over every field of the ledger, again and again, while members charge,
- * refund, join, leave and sweep, and a reader sums. Figures may be nonsense; no process crashes, hangs, reads or writes
- * outside the file (also under the address sanitizer), or loses more than its patience.
+ * A hostile or mad member writes random bytes over every field of the ledger, again and again, while members
+ * charge, refund, join, leave and sweep, and a reader sums. Figures may be nonsense; no process crashes, hangs,
+ * reads or writes outside the file (also under the address sanitizer), or loses more than its patience.
  */
 #include "proc_files.h"
 

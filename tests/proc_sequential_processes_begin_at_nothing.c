@@ -1,6 +1,6 @@
 /*
- * Twenty processes of one tenant, one after the other: each finds its predecessor's use gone, and its own charge of 256 MiB
- * is a change of exactly that in what is shown; also while the predecessor is only just being killed.
+ * Twenty processes of one tenant, one after the other: each finds its predecessor's use gone, and its own charge of
+ * 256 MiB is a change of exactly that in what is shown; also while the predecessor is only just being killed.
  */
 /* report: SS-01 */
 #include "proc_helper.h"

@@ -1,6 +1,6 @@
 /*
- * A slot that a dead member or one that left had is taken by a later joiner: empty, and with a higher generation, by which
- * the first can tell that it is no longer its own.
+ * A slot that a dead member or one that left had is taken by a later joiner: empty, and with a higher generation,
+ * by which the first can tell that it is no longer its own.
  */
 #include "proc_helper.h"
 

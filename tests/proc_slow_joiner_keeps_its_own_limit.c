@@ -1,7 +1,7 @@
 /*
- * A joiner with a limit of 1 GiB found its tenant with just that limit, and is slow to publish itself. Meanwhile the
- * tenant's only member leaves and another process, with 4 GiB, begins the tenant anew. When the slow one has joined, it
- * must not run under the looser limit: the tenant is tightened to what it brought.
+ * A joiner with a limit of 1 GiB found its tenant with just that limit, and is slow to publish itself. Meanwhile
+ * the tenant's only member leaves and another process, with 4 GiB, begins the tenant anew. When the slow one has
+ * joined, it must not run under the looser limit: the tenant is tightened to what it brought.
  */
 /* report: SS-04 */
 #include "proc_helper.h"

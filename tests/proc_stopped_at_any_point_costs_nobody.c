@@ -1,8 +1,8 @@
 /*
- * A process is stopped (SIGSTOP, a paused container, a debugger) at every point inside join, charge, grow in all its
- * outcomes, refund, forget, leave, making a tenant and tightening. Survivors of every kind proceed within their budget and
- * fill the tenant up; when the stopped one is continued it goes on rightly, the limit holds throughout, and at rest the
- * ledger is the truth.
+ * A process is stopped (SIGSTOP, a paused container, a debugger) at every point inside join, charge, grow in all
+ * its outcomes, refund, forget, leave, making a tenant and tightening. Survivors of every kind proceed within their
+ * budget and fill the tenant up; when the stopped one is continued it goes on rightly, the limit holds throughout,
+ * and at rest the ledger is the truth.
  */
 /* timeout: 120 */
 #include "proc_matrix.h"

@@ -27,6 +27,7 @@ static void *thread(void *seed)
 			break;
 		}
 		really_took(units);
+		sched_yield(); /* so that the others are granted theirs meanwhile, or refused */
 		really_gives(units);
 		account_refund(own->member, units);
 	}

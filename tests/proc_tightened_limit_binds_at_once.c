@@ -1,6 +1,6 @@
 /*
- * When the call that tightens a limit has returned, no allocation beyond it succeeds: not from credit granted before, not
- * by a grower that was stopped between its sum and its commit, not by growers that race with the call.
+ * When the call that tightens a limit has returned, no allocation beyond it succeeds: not from credit granted
+ * before, not by a grower that was stopped between its sum and its commit, not by growers that race with the call.
  */
 #include "proc_helper.h"
 
@@ -18,7 +18,8 @@ static struct order administer(uint64_t limit)
 /* Credit of before: the member had 512 MiB, gave back 16 MiB and keeps that as credit. */
 static void credit_is_void(bool by_newcomer)
 {
-	const struct order set = administer(BYTES(TIGHT - 16 * MIB)), join = order_join("a", BYTES(TIGHT - 16 * MIB), 0);
+	const uint64_t limit = BYTES(TIGHT - 16 * MIB);
+	const struct order set = administer(limit), join = order_join("a", limit, 0);
 	struct worker *w, *other;
 
 	world_start(BYTES(4 * GIB), 20);
@@ -77,8 +78,10 @@ static void churn(struct self *self, const struct order *o, struct answer *a)
 			continue;
 		others = __atomic_add_fetch(&world.shared->used, units, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&world.shared->note[self->index], ++a->value, __ATOMIC_SEQ_CST);
-		/* Begun and ended under the tight limit, and granted: then all together were within it at that time. Others
-		 * can only have given back since, and what was held before the call was taken before it. */
+		/*
+		 * Begun and ended under the tight limit, and granted: then all together were within it at that time.
+		 * Others can only have given back since, and what was held before the call was taken before it.
+		 */
 		if (before % 2 && before == __atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST) && others > TIGHT)
 			__atomic_store_n(&world.shared->broken, others, __ATOMIC_SEQ_CST);
 		__atomic_fetch_sub(&world.shared->used, units, __ATOMIC_SEQ_CST);
@@ -123,7 +126,8 @@ static void racing_growers(void)
 		CHECK_OP(a.value, >, 0ull);
 	}
 	if (world.shared->broken)
-		FAIL("%llu units held beyond a limit of %u that was in force", (unsigned long long)world.shared->broken, TIGHT);
+		FAIL("%llu units held beyond a limit of %u that was in force",
+		     (unsigned long long)world.shared->broken, TIGHT);
 	ledger_is_true("after the race");
 	world_end();
 }

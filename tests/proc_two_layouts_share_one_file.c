@@ -1,13 +1,21 @@
 /*
- * A later release made the file: bigger header, bigger records and slots, more details, feature bits and fields that this
- * one does not know, filled with what would hurt if it were read or written. Members of this release work in it, and
- * leave every byte that is not theirs as it was.
+ * A later release made the file: bigger header, bigger records and slots, more details, feature bits and fields
+ * that this one does not know, filled with what would hurt if it were read or written. Members of this release work
+ * in it, and leave every byte that is not theirs as it was.
  */
 #include "proc_files.h"
 
-static const struct shape later = {.members = 100, .member_stride = 128, .tenants = 7, .tenant_stride = 512,
-				   .detail_stride = 1024, .header_bytes = 8192, .features = 0xdead0000beef0001ull,
-				   .tail = 4096, .fill = 0xa5};
+static const struct shape later = {
+	.members = 100,
+	.member_stride = 128,
+	.tenants = 7,
+	.tenant_stride = 512,
+	.detail_stride = 1024,
+	.header_bytes = 8192,
+	.features = 0xdead0000beef0001ull,
+	.tail = 4096,
+	.fill = 0xa5,
+};
 
 /* Is `at` inside something that this release knows? */
 static bool known(const struct cuquota_header *h, size_t at)

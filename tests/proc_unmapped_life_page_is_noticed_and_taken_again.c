@@ -1,6 +1,6 @@
 /*
- * An application unmaps all that it does not know, our life page among it. The member notices that its life byte is not
- * its own, and takes it again on the same slot, with all that it has charged.
+ * An application unmaps all that it does not know, our life page among it. The member notices that its life byte is
+ * not its own, and takes it again on the same slot, with all that it has charged.
  */
 #include "proc_helper.h"
 

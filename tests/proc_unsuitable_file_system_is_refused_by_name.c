@@ -1,6 +1,6 @@
 /*
- * Ledgers lie on tmpfs, ext4, xfs or btrfs. On ramfs, an overlay or /proc the opening is refused with the folder, the file
- * system's name and the way out, and nothing is made there. In a mount namespace of its own.
+ * Ledgers lie on tmpfs, ext4, xfs or btrfs. On ramfs, an overlay or /proc the opening is refused with the folder,
+ * the file system's name and the way out, and nothing is made there. In a mount namespace of its own.
  */
 #include "proc_helper.h"
 

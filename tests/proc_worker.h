@@ -1,10 +1,10 @@
 /*
- * The inside of a worker of proc_ tests: one process in a ledger that does what it is told over a socket. Owns: the orders
- * and answers, the page shared by all, the armed points, and the truth of what a worker holds, kept apart from the ledger:
- * less or equal at every instant, equal at rest. Included by proc_helper.h only.
+ * The inside of a worker of proc_ tests: one process in a ledger that does what it is told over a socket. Owns: the
+ * orders and answers, the page shared by all, the armed points, and the truth of what a worker holds, kept apart
+ * from the ledger: less or equal at every instant, equal at rest. Included by proc_helper.h only.
  *
- * point_reach takes the place of shim/base/point.c's, so that a point can be armed in a running process and the points of
- * one operation can be counted.
+ * point_reach takes the place of shim/base/point.c's, so that a point can be armed in a running process and the
+ * points of one operation can be counted.
  */
 #ifndef TESTS_PROC_WORKER_H
 #define TESTS_PROC_WORKER_H
@@ -37,7 +37,7 @@ TEST_USED __attribute__((format(printf, 1, 2))) static void in_context(const cha
 
 #define MIB 16u /* units of 64 KiB */
 #define GIB (1024u * MIB)
-#define BYTES(units) ((uint64_t)(units) * CUQUOTA_UNIT)
+#define BYTES(units) ((uint64_t)(units)*CUQUOTA_UNIT)
 #define WORKERS 64
 #define POINTS_MOST 512
 #define ANSWER_MS 15000
@@ -88,13 +88,13 @@ struct passed {
 };
 
 struct shared {
-	uint64_t used;	  /* what is really held, by whoever counts here; never above what is allowed */
-	uint64_t most;	  /* its maximum */
-	uint64_t broken;  /* a value that should not have been, kept for the message */
-	uint32_t arrived, turn; /* of the barrier */
-	uint32_t go, stop;	/* flags of the test */
-	uint64_t note[64];	/* likewise */
-	uint32_t hit;		/* an armed point was reached */
+	uint64_t used;		 /* what is really held, by whoever counts here; never above what is allowed */
+	uint64_t most;		 /* its maximum */
+	uint64_t broken;	 /* a value that should not have been, kept for the message */
+	uint32_t arrived, turn;	 /* of the barrier */
+	uint32_t go, stop;	 /* flags of the test */
+	uint64_t note[64];	 /* likewise */
+	uint32_t hit;		 /* an armed point was reached */
 	uint32_t holds[WORKERS]; /* units; written by the worker alone */
 	struct passed points[POINTS_MOST];
 };
@@ -134,7 +134,7 @@ static struct {
 static struct {
 	char name[CUQUOTA_NAME + 64];
 	uint32_t left; /* passings until it fires, 0 when not armed */
-	int signal; /* sent to ourselves when it fires; 0: call point_call in the thread that got there */
+	int signal;    /* sent to ourselves when it fires; 0: call point_call in the thread that got there */
 	bool listing;
 } point;
 static void (*point_call)(void);

@@ -105,7 +105,7 @@ struct cuquota_tenant {
 	uint64_t limit;	  /* bytes, CUQUOTA_NONE without; stored under the settle byte, loaded by anybody */
 	uint64_t request; /* bytes, 0 without; likewise */
 	uint64_t keep_ns; /* how long the request outlives the last member; likewise */
-	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; counts while there are none */
+	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; see keep_ns */
 	uint8_t reserved0[24];
 	char name[CUQUOTA_NAME]; /* written before state */
 	uint8_t reserved1[64];

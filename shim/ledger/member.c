@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SWEEP_NS	50000000ull /* the longest that the dead wait for a sweep */
-#define SWEEP_SHARE	16	    /* a sweep may take one part in so many of the time */
-#define SWEEP_PATIENCE	60000000ull
-#define JOIN_ATTEMPTS	4
+#define SWEEP_NS 50000000ull /* the longest that the dead wait for a sweep */
+#define SWEEP_SHARE 16	     /* a sweep may take one part in so many of the time */
+#define SWEEP_PATIENCE 60000000ull
+#define JOIN_ATTEMPTS 4
 
 /* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds nothing. */
 static void empty(const struct segment *segment, uint32_t index)

@@ -233,7 +233,8 @@ static int create(int folder, const char *name, const char *uuid, uint64_t devic
 static bool lies_within(uint64_t offset, uint32_t count, uint32_t stride, size_t least, uint64_t bytes)
 {
 	return count && count <= 1u << 20 && stride >= least && stride <= 1u << 16 && stride % 8 == 0 &&
-	       offset % 8 == 0 && offset >= sizeof(struct cuquota_header) && offset <= bytes && (uint64_t)count * stride <= bytes - offset;
+	       offset % 8 == 0 && offset >= sizeof(struct cuquota_header) && offset <= bytes &&
+	       (uint64_t)count * stride <= bytes - offset;
 }
 
 /* Judges the copies that every access will use, not the file, which another may scribble meanwhile. */

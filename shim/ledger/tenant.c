@@ -257,7 +257,7 @@ int tenant_entered(const struct segment *segment, uint32_t tenant, const struct 
 	    request != __atomic_load_n(&record->request, __ATOMIC_SEQ_CST))
 		return -ESTALE;
 	report(record, wish, outcome->previous, outcome);
-	/* A promise holds from the first member on: credit that was granted since the rules were stored did not see it. */
+	/* A promise holds from the first member on: what was granted since the rules were stored did not see it. */
 	if (settled && request)
 		make_binding(segment, UINT32_MAX);
 	return 0;
