@@ -292,8 +292,10 @@ int life_settle(const struct segment *segment, uint32_t limit_ms)
 	if (file < 0)
 		return file;
 	/* Polled: a waiting lock call could not be bounded without a signal. */
-	while ((rc = lock_byte(file, 0, F_WRLCK)) == -EAGAIN && segment_now_ns() < until)
+	while ((rc = lock_byte(file, 0, F_WRLCK)) == -EAGAIN && segment_now_ns() < until) {
+		POINT("life.settle_busy");
 		nanosleep(&nap, NULL);
+	}
 	if (rc) {
 		close(file);
 		return rc == -EAGAIN ? -EBUSY : rc;

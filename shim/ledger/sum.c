@@ -2,6 +2,7 @@
  * Sums over the slots, and the admission rule. See sum.h; the figures that are shown come from here too.
  */
 #include "ledger/sum.h"
+#include "base/point.h"
 #include "ledger/account.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ static bool read_slot(const struct segment *segment, uint32_t index, struct read
 		return false;
 	reading->tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
 	reading->pending = CUQUOTA_PENDING(__atomic_load_n(&slot->pending, __ATOMIC_SEQ_CST));
+	POINT("sum.between");
 	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
 	return segment_has_tenant(segment, reading->tenant);
 }
