@@ -12,11 +12,9 @@ static void *init(void *rc)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+/* `joins`: this process is capped; else its limit was refused and CUQUOTA_ON_ERROR allows. */
+static int child(bool joins)
 {
-	/* CUDA's 0 is the last of NVML's. */
-	const char *const env[] = {"CUQUOTA_VISIBLE_DEVICES=0,1", "SIMGPU_DEVICES=24G,16G,8G", "SIMGPU_DELAY=cuInit:300ms",
-				   "CUDA_VISIBLE_DEVICES=0", "CUQUOTA_LOG=off", NULL};
 	const int64_t until = now_ms() + DEADLINE_MS;
 	pthread_t thread;
 	CUdevice device;
@@ -24,7 +22,6 @@ int main(int argc, char **argv)
 	int count;
 	CUresult rc;
 
-	start_capped(argv, env);
 	CHECK_EQ(pthread_create(&thread, NULL, init, &rc), 0);
 	while (!strcmp(getenv("CUDA_VISIBLE_DEVICES"), "0")) {
 		CHECK_LE(now_ms(), until);
@@ -38,6 +35,35 @@ int main(int argc, char **argv)
 	CHECK_EQ(CU(cuDeviceGetCount)(&count), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGet)(&device, 0), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetByPCIBusId)(&device, "0000:17:00.0"), CUDA_ERROR_NOT_PERMITTED);
-	CHECK_EQ(CU(cuDevicePrimaryCtxRetain)(&context, 0), CUDA_ERROR_NOT_PERMITTED);
+	if (joins)
+		CHECK_EQ(CU(cuDevicePrimaryCtxRetain)(&context, 0), CUDA_ERROR_NOT_PERMITTED);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const limits[][2] = {{"4G", "deny"}, {"nonsense", "allow"}};
+
+	if (argc > 1)
+		return child(!strcmp(argv[1], "deny"));
+	for (int i = 0; i < 2; i++) {
+		char limit[64], on_error[64];
+		const char *const self[] = {"/proc/self/exe", limits[i][1], NULL};
+		/* CUDA's 0 is the last of NVML's. */
+		const char *const env[] = {limit,
+					   on_error,
+					   "CUQUOTA_VISIBLE_DEVICES=0,1",
+					   "SIMGPU_DEVICES=24G,16G,8G",
+					   "SIMGPU_DELAY=cuInit:300ms",
+					   "CUDA_VISIBLE_DEVICES=0",
+					   "CUQUOTA_LOG=off",
+					   NULL};
+		struct client c;
+
+		snprintf(limit, sizeof(limit), "CUQUOTA_MEMORY_LIMIT=%s", limits[i][0]);
+		snprintf(on_error, sizeof(on_error), "CUQUOTA_ON_ERROR=%s", limits[i][1]);
+		c = client_capped(self, env);
+		CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
+	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * What nobody charges yet is refused under a limit, with one line that names the call, and is the driver's own affair
- * without one. What takes no memory passes in both.
+ * without one. What takes no memory passes in both. The simulated driver answers all of them with a code of its own, so
+ * that each row tells who answered.
  */
 #include "client.h"
 
@@ -74,13 +75,18 @@ static int child(void)
 	return 0;
 }
 
+static const char *const answered[] = {"cuMemAllocAsync", "cuMemAllocAsync_ptsz", "cuMemAllocFromPoolAsync", "cuMemAllocFromPoolAsync_ptsz", "cuArrayCreate", "cuArrayCreate_v2", "cuArray3DCreate", "cuArray3DCreate_v2", "cuMipmappedArrayCreate", "cuMemMapArrayAsync", "cuMemMapArrayAsync_ptsz", "cuGraphAddMemAllocNode", "cuGraphAddNode", "cuGraphAddNode_v2", "cuGraphAddNode_v3", "cuGraphNodeSetParams", "cuGraphNodeSetParams_v2", "cuGraphExecNodeSetParams", "cuGreenCtxCreate"};
+
 static struct client start(const char *limit, const char *preload)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
-	char log[PATH_MAX];
-	const char *const env[] = {limit, log, preload, NULL};
+	char log[PATH_MAX], fault[2048] = "SIMGPU_FAULT=";
+	const char *const env[] = {limit, log, preload, fault, NULL};
 
 	snprintf(log, sizeof(log), "CUQUOTA_LOG_FILE=%s/log", getenv("TMPDIR"));
+	for (size_t i = 0; i < sizeof(answered) / sizeof(*answered); i++)
+		snprintf(fault + strlen(fault), sizeof(fault) - strlen(fault), "%s%s@*:%d", i ? "," : "", answered[i],
+			 CUDA_ERROR_LAUNCH_FAILED);
 	return client_start(self, env);
 }
 
@@ -116,6 +122,7 @@ int main(int argc, char **argv)
 	/* One after the other: the first must have written nothing. */
 	while ((line = client_line(&bare, DEADLINE_MS))) {
 		snprintf(want, sizeof(want), "%s", line);
+		CHECK(!strcmp(want, "pass") || strstr(want, " 719"));
 		CLIENT_SAYS(&open_ended, want);
 	}
 	CHECK_EQ(client_wait(&bare, DEADLINE_MS), 0);
