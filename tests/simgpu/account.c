@@ -76,9 +76,12 @@ static uint64_t next_sequence(const struct account_file *file, const unsigned in
 	}
 }
 
-/* Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it. */
+/*
+ * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it; -EAGAIN when this would be a new
+ * maximum and `reaped` is false: what the dead held must not count in it.
+ */
 static int move(struct account_file *file, const unsigned int slot, const unsigned int device,
-		const int64_t delta)
+		const int64_t delta, const bool reaped)
 {
 	struct account_slot *const own = &file->slot[slot];
 	struct account_cell *const cell = &file->cell[device][own->tag % ACCOUNT_TAGS];
@@ -100,6 +103,10 @@ static int move(struct account_file *file, const unsigned int slot, const unsign
 			return -ENOMEM;
 		}
 		fold_max(cell, account_value(word));
+		if (delta > 0 && !reaped && value > __atomic_load_n(&cell->max, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&own->intent, 0, __ATOMIC_RELEASE);
+			return -EAGAIN;
+		}
 		if (must_note(word, slot) && !note_applied(file, cell, device, word)) {
 			word = __atomic_load_n(&cell->word, __ATOMIC_ACQUIRE);
 			continue;
@@ -135,7 +142,7 @@ void account_settle(struct account_file *file, const unsigned int slot)
 	}
 	for (device = 0; device < CARDS_MAX; device++)
 		if (own->held[device])
-			move(file, slot, device, -(int64_t)own->held[device]);
+			move(file, slot, device, -(int64_t)own->held[device], true);
 }
 
 /* Writes the word without changing its value, so that nobody's older reading of it can succeed. */
@@ -241,7 +248,11 @@ int account_charge(struct account *account, const unsigned int device, const uin
 {
 	int tries, rc;
 
-	rc = move(account->file, (unsigned int)account->slot, device, units);
+	rc = move(account->file, (unsigned int)account->slot, device, units, false);
+	if (rc == -EAGAIN) {
+		account_reap(account, false);
+		rc = move(account->file, (unsigned int)account->slot, device, units, true);
+	}
 	/* Between the grant and the charge others of the same tag may use it up. */
 	for (tries = 0; rc == -ENOMEM && tries < 1000; tries++) {
 		rc = grow_grant(account, device, units, over);
@@ -251,14 +262,14 @@ int account_charge(struct account *account, const unsigned int device, const uin
 		}
 		if (rc)
 			return rc;
-		rc = move(account->file, (unsigned int)account->slot, device, units);
+		rc = move(account->file, (unsigned int)account->slot, device, units, true);
 	}
 	return rc;
 }
 
 void account_refund(struct account *account, const unsigned int device, const uint32_t units)
 {
-	move(account->file, (unsigned int)account->slot, device, -(int64_t)units);
+	move(account->file, (unsigned int)account->slot, device, -(int64_t)units, true);
 	account_shrink(account, device, account->file->slot[account->slot].tag % ACCOUNT_TAGS);
 }
 

@@ -14,6 +14,8 @@
  * whoever reaps a dead process knows whether its last operation counts: the word still carries it, or
  * `applied` does; else it never was. The reaper owns the dead slot's byte in the life file and then
  * works as that slot, so that a reaper's own death is resolved in the same way.
+ * Before a charge may set a new maximum the dead are reaped, so that no maximum counts memory of a process that had
+ * ended before the charge began.
  *
  * Capacity is granted to tags (`grant`): the sum of all grants is at most the device. A grant
  * is lowered by storing the new one and then writing the word once without changing the value, which
