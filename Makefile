@@ -58,7 +58,7 @@ LINTS :=
 .PHONY: all setup demo test test-long test-gpu tests lint reports mutants test-deps check-asan check-tsan tables format \
 	install uninstall clean help
 
-FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/hooks/hooks.mk shim/cli/cli.mk \
+FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
 	tests/doors/doors.mk tests/procs.mk examples/demo/demo.mk
 -include $(FRAGMENTS)
 

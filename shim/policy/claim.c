@@ -33,14 +33,11 @@ bool capturing(void)
 	return __atomic_load_n(&captures, __ATOMIC_RELAXED) != 0;
 }
 
-/* Managed memory comes in pages of a unit; all else in grains. */
-static uint32_t whole_units(const struct device *device, unsigned family, size_t bytes)
+/* In whole grains. Managed memory may take less, page by page; nobody tells us when, so it is charged as if it did not. */
+static uint32_t whole_units(const struct device *device, size_t bytes)
 {
-	const uint32_t units = seat_units(bytes);
-	const uint32_t grain = device->grain;
+	const uint32_t units = seat_units(bytes), grain = device->grain;
 
-	if (family == CUQUOTA_MANAGED)
-		return units;
 	if (__builtin_expect((grain & (grain - 1)) == 0, 1))
 		return (units + grain - 1) & ~(grain - 1);
 	return (units + grain - 1) / grain * grain;
@@ -64,7 +61,7 @@ static CUresult charge(struct claim *claim, enum family family)
 	claim->moving = quiet_move();
 	if (family == FAMILY_LINEAR && small_is(claim->bytes))
 		return small_open(claim);
-	claim->units = whole_units(device, family, claim->bytes);
+	claim->units = whole_units(device, claim->bytes);
 	if (__builtin_expect(seat_charge(device, claim->units, &claim->seat, &refusal), 0)) {
 		quiet_moved(claim->moving);
 		return refuse(device, "", claim->bytes, &refusal);
@@ -128,7 +125,7 @@ void claim_settle(struct claim *claim, size_t bytes)
 		return;
 	}
 	small_leave(claim);
-	units = whole_units(device, claim->family, bytes);
+	units = whole_units(device, bytes);
 	if (units <= claim->units) {
 		seat_refund(device, claim->seat, claim->units - units);
 	} else if (seat_charge(device, units - claim->units, &seat, NULL)) {
