@@ -8,6 +8,7 @@
 #include "driver/driver.h"
 
 #include "base/log.h"
+#include "driver/gate.h"
 #include "driver/library.h"
 #include "driver/resolve.h"
 
@@ -67,12 +68,16 @@ static CUresult ask(const struct question *question, const char *name, void **pf
 	return real.cuGetProcAddress_v2(name, pfn, version, question->flags, question->status);
 }
 
-/* As the driver itself says that there is no such thing. */
-static CUresult deny(const struct question *question, const char *name, void **pfn, int version)
+/* An unknown allocator. Under a limit: as the driver itself says that there is no such thing. */
+static CUresult unknown(const struct question *question, const char *name, void **pfn, int version)
 {
 	CUresult rc;
 
-	resolve_denied(name);
+	if (!limited()) {
+		*pfn = gate_before(*pfn, name);
+		return CUDA_SUCCESS;
+	}
+	gate_refused(name);
 	*pfn = NULL;
 	rc = ask(question, "cuquotaDenied", pfn, version);
 	*pfn = NULL;
@@ -110,13 +115,13 @@ static CUresult substitute(const struct question *question, const char *name, vo
 			*pfn = row->hook;
 			return rc;
 		}
-		if (resolve_takes_memory(known->symbol) && limited())
-			return deny(question, name, pfn, version);
+		if (resolve_takes_memory(known->symbol))
+			return unknown(question, name, pfn, version);
 		log_debug("%s of CUDA %d is newer than this release and passes", name, version);
 		return rc;
 	}
-	if (!row && resolve_is_allocator(name) && limited())
-		return deny(question, name, pfn, version);
+	if (!row && resolve_is_allocator(name))
+		return unknown(question, name, pfn, version);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "driver/copies.h"
 #include "driver/door.h"
 #include "driver/driver.h"
+#include "driver/gate.h"
 #include "driver/library.h"
 #include "driver/loader.h"
 
@@ -55,24 +56,6 @@ bool resolve_takes_memory(const char *name)
 	return strstr(name, "Alloc") || strstr(name, "Create") || strstr(name, "Retain");
 }
 
-void resolve_denied(const char *name)
-{
-	static uint64_t said;
-	uint64_t bit = 0;
-
-	for (const char *c = name; *c; c++)
-		bit = bit * 31 + *c;
-	bit = (uint64_t)1 << bit % 64;
-	if (!(__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit))
-		log_warn("%s is refused: this release does not know how much memory it takes, and a limit is set",
-			 name);
-}
-
-static CUresult unknown_allocator(void)
-{
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 /* NULL, and something for dlerror. */
 static void *refuse(void)
 {
@@ -105,10 +88,7 @@ static void *judge(const struct query *query, void *found)
 		return refuse(); /* a copy that is not the process's own */
 	if (query->row)
 		return query->row->hook ? query->row->hook : found;
-	if (!limited())
-		return found;
-	resolve_denied(query->name);
-	return (void *)unknown_allocator;
+	return gate_before(found, query->name);
 }
 
 /* What the program's own scope has behind us: a definition of ours is real only if there is one of a driver's too. */

@@ -12,7 +12,4 @@ bool resolve_is_allocator(const char *name);
 /* Of a hooked name: does a version of it that we do not know take memory? A context is memory too. */
 bool resolve_takes_memory(const char *name);
 
-/* Says so once for each name (nearly: names that hash alike share a line). */
-void resolve_denied(const char *name);
-
 #endif
