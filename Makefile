@@ -188,7 +188,7 @@ lint: tests $(LINTS)
 
 ## format            lay out the C sources as make lint wants them; FILES= for some
 format:
-	$(Q)clang-format -i $(or $(FILES),$(shell git ls-files -co --exclude-standard '*.c' '*.h'))
+	$(Q)clang-format -i $(or $(FILES),$(shell git ls-files -co --exclude-standard '*.c' '*.h' ':!tests/simgpu'))
 
 ## Install
 ## install           into DESTDIR/PREFIX (/usr/local)

@@ -169,7 +169,8 @@ class Lint:
 
     def alone(self, compiler, headers):
         with ThreadPoolExecutor(2) as pool:
-            job = lambda h: sh(compiler, *self.flags, *self.warn, *points(h), '-Wno-unused-function', '-fsyntax-only', '-include', h, '-x', 'c', '/dev/null')
+            job = lambda h: sh(compiler, *self.flags, *self.warn, *points(h), '-Wno-unused-function', '-fsyntax-only',
+                               '-include', h, '-x', 'c', '/dev/null')
             for name, (status, out) in zip(headers, pool.map(job, headers)):
                 if status:
                     yield '%s alone, %s:\n%s' % (name, compiler, out.rstrip())
@@ -202,8 +203,9 @@ class Lint:
         version = re.search(r'version (\d+)', sh('clang-format', '--version')[1])
         if version and version[1] == '14':  # others lay out differently; the tree follows Debian 12's
             with ThreadPoolExecutor(2) as pool:
+                files = [f for f in self.c if not f.startswith('tests/simgpu/')]  # its CUAPI() reads as no C to it
                 job = lambda f: sh('clang-format', '--dry-run', '-Werror', f)
-                for name, (status, out) in zip(self.c, pool.map(job, self.c)):
+                for name, (status, out) in zip(files, pool.map(job, files)):
                     if status:
                         yield '%s: %d places' % (name, out.count('error:'))
 

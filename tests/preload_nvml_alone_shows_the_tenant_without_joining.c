@@ -1,6 +1,6 @@
 /*
- * A program that only uses NVML (nvidia-smi) shows what its tenant has, without becoming a member and without loading the
- * driver: before anybody has joined, while a member holds memory, and after it ended.
+ * A program that only uses NVML (nvidia-smi) shows what its tenant has, without becoming a member and without loading
+ * the driver: before anybody has joined, while a member holds memory, and after it ended.
  */
 #include "client.h"
 

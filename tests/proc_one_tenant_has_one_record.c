@@ -1,6 +1,6 @@
 /*
- * Two processes are the first of the same tenant at the same time. One is stopped in the middle of making the record: the
- * other waits for it, and both are then in one record under one limit.
+ * Two processes are the first of the same tenant at the same time. One is stopped in the middle of making the record:
+ * the other waits for it, and both are then in one record under one limit.
  */
 #include "proc_helper.h"
 

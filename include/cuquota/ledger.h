@@ -71,10 +71,10 @@ struct cuquota_header {
 	uint32_t detail_stride; /* one detail for each member */
 	uint32_t unit;		/* CUQUOTA_UNIT of the maker; another value is not understood */
 	uint64_t detail_offset;
-	uint64_t features;	   /* bits that later releases define; unknown bits are ignored */
+	uint64_t features;	      /* bits that later releases define; unknown bits are ignored */
 	char uuid[CUQUOTA_UUID_TEXT]; /* the device */
-	uint64_t device_bytes;	   /* physical memory, bytes, as the driver says */
-	uint8_t boot_id[16];	   /* of the kernel that ran when the file was made; times below are of that boot */
+	uint64_t device_bytes;	      /* physical memory, bytes, as the driver says */
+	uint8_t boot_id[16];	      /* of the kernel that ran when the file was made; times below are of that boot */
 	uint8_t reserved0[104];
 
 	/* Read on every path, written seldom: a cache line of their own. */
@@ -85,23 +85,23 @@ struct cuquota_header {
 	uint8_t reserved1[48];
 
 	/* Written by sweeps. */
-	uint64_t swept_ns;   /* CLOCK_MONOTONIC when the newest sweep began; CAS by the one who will sweep */
+	uint64_t swept_ns;	/* CLOCK_MONOTONIC when the newest sweep began; CAS by the one who will sweep */
 	uint64_t swept_done_ns; /* begin of the newest sweep that ended; raised by CAS, never lowered */
 	uint64_t sweep_cost_ns; /* how long it took; plain store, a stale value only spaces sweeps differently */
 	uint64_t forgotten_ns;	/* when a member was last forgotten; plain store, later wins */
 	uint8_t reserved2[32];
 
 	/* What members learned about this device and driver; each is one atomic word, later wins. */
-	uint32_t context_units; /* the largest cost of a context seen alone, 0 not seen */
+	uint32_t context_units;	 /* the largest cost of a context seen alone, 0 not seen */
 	uint32_t context_driver; /* the driver version it was seen on */
-	uint32_t small_returns; /* 1: the driver gives an emptied grain back, 2: it keeps it, 0: not seen */
+	uint32_t small_returns;	 /* 1: the driver gives an emptied grain back, 2: it keeps it, 0: not seen */
 	uint8_t reserved3[52];
 };
 
 /* One tenant. A record is made and reused under the settle byte only. */
 struct cuquota_tenant {
-	uint32_t state; /* 0 free, 1 used; published last on making, by release store */
-	uint32_t flags; /* CUQUOTA_ADMINISTERED; under the settle byte */
+	uint32_t state;	  /* 0 free, 1 used; published last on making, by release store */
+	uint32_t flags;	  /* CUQUOTA_ADMINISTERED; under the settle byte */
 	uint64_t limit;	  /* bytes, CUQUOTA_NONE without; stored under the settle byte, loaded by anybody */
 	uint64_t request; /* bytes, 0 without; likewise */
 	uint64_t keep_ns; /* how long the request outlives the last member; likewise */
@@ -113,13 +113,16 @@ struct cuquota_tenant {
 
 #define CUQUOTA_ADMINISTERED 1u /* `cuquota set` holds: what processes bring is ignored */
 
-enum { CUQUOTA_FREE = 0, CUQUOTA_USED = 1 };
+enum {
+	CUQUOTA_FREE = 0,
+	CUQUOTA_USED = 1,
+};
 
 /* One member. 64 bytes, one cache line: a grower reads one line for each. */
 struct cuquota_slot {
-	uint64_t word;	  /* charged in the low 32 bits, credit in the high: units. Owner raises; anybody takes credit */
-	uint32_t pending; /* units announced and not yet granted. Owner writes; a waiter (futex) sets CUQUOTA_WAITED by CAS */
-	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by a joiner, last by a forgetter, both under its life byte */
+	uint64_t word;	  /* charged in the low 32 bits, credit in the high: units; owner raises, anybody takes */
+	uint32_t pending; /* units announced, not yet granted. Owner writes; a waiter sets CUQUOTA_WAITED by CAS */
+	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by joiner and forgetter, under its life byte */
 	uint32_t gen;	  /* raised by each joiner under the life byte, never lowered */
 	uint32_t tenant;  /* index of the tenant; written before state */
 	uint8_t reserved[40];
@@ -127,16 +130,16 @@ struct cuquota_slot {
 
 /* What is only shown. The owner writes, nobody guards it, nothing depends on it. */
 struct cuquota_detail {
-	int32_t pid;	       /* in the owner's own PID namespace */
-	uint32_t peak;	       /* largest charged, units */
-	uint64_t pid_namespace; /* inode of that namespace */
-	uint64_t joined_ns;    /* CLOCK_MONOTONIC */
-	char command[16];      /* as the kernel names the process */
+	int32_t pid;			   /* in the owner's own PID namespace */
+	uint32_t peak;			   /* largest charged, units */
+	uint64_t pid_namespace;		   /* inode of that namespace */
+	uint64_t joined_ns;		   /* CLOCK_MONOTONIC */
+	char command[16];		   /* as the kernel names the process */
 	uint32_t family[CUQUOTA_FAMILIES]; /* charged by kind, units */
-	uint64_t refused_limit;	    /* how often, by the own limit */
-	uint64_t refused_guarantee; /* by another's request */
-	uint64_t refused_driver;    /* by the driver, after we granted */
-	uint64_t over;		    /* bytes that a context or module took beyond what was granted */
+	uint64_t refused_limit;		   /* how often, by the own limit */
+	uint64_t refused_guarantee;	   /* by another's request */
+	uint64_t refused_driver;	   /* by the driver, after we granted */
+	uint64_t over;			   /* bytes that a context or module took beyond what was granted */
 	uint8_t reserved[24];
 	uint8_t reserved1[96];
 };

@@ -72,8 +72,8 @@ static int make_lock_file(const char *path)
 }
 
 /*
- * Open a lock file beside the ledger; a member makes it if need be, a reader changes nothing. Without O_CREAT: in a sticky
- * folder it is refused on another user's file (fs.protected_regular).
+ * Open a lock file beside the ledger; a member makes it if need be, a reader changes nothing. Without O_CREAT: in a
+ * sticky folder it is refused on another user's file (fs.protected_regular).
  */
 static int open_lock_file(const struct segment *segment, const char *suffix, uint32_t group)
 {

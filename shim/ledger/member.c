@@ -17,7 +17,8 @@
 #define SWEEP_PATIENCE 60000000ull
 #define JOIN_ATTEMPTS 4
 
-/* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds nothing. */
+/* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds
+ * nothing. */
 static void empty(const struct segment *segment, uint32_t index)
 {
 	struct cuquota_slot *slot = segment_slot(segment, index);
@@ -205,8 +206,8 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 	switch (rc) {
 	case -ENOSPC:
 		snprintf(why, SEGMENT_WHY,
-			 "the request of tenant %.64s, %llu MiB, does not fit: others are promised %llu of %llu MiB on %s; "
-			 "lower CUQUOTA_MEMORY_REQUEST",
+			 "the request of tenant %.64s, %llu MiB, does not fit: others are promised %llu of "
+			 "%llu MiB on %s; lower CUQUOTA_MEMORY_REQUEST",
 			 wish->name, (unsigned long long)wish->request >> 20,
 			 (unsigned long long)outcome->promised >> 20,
 			 (unsigned long long)segment->header->device_bytes >> 20, segment->header->uuid);
@@ -217,12 +218,13 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 		break;
 	case -EBUSY:
 		snprintf(why, SEGMENT_WHY,
-			 "another process has been changing the rules of %s.ledger for over 2 s; is it stopped? See the "
-			 "owner of the lock on its .settle file in /proc/locks",
+			 "another process has been changing the rules of %s.ledger for over 2 s; is it stopped? "
+			 "See the owner of the lock on its .settle file in /proc/locks",
 			 segment->path);
 		break;
 	case -ENAMETOOLONG:
-		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s", CUQUOTA_NAME - 1,
+		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s",
+			 CUQUOTA_NAME - 1,
 			 wish->name);
 		break;
 	default:
@@ -296,8 +298,8 @@ void member_leave(struct member *member)
 	if (!segment)
 		return;
 	/*
-	 * Only a place that is still ours is emptied: after a loss another may live in it, or be about to forget it. Nor is
-	 * the page unmapped then: an application that unmapped it may have put something else there.
+	 * Only a place that is still ours is emptied: after a loss another may live in it, or be about to forget it.
+	 * Nor is the page unmapped then: an application that unmapped it may have put something else there.
 	 */
 	own = is_own(member) && life_test(segment, &file, member->slot) == LIFE_ALIVE;
 	life_close(&file);

@@ -128,9 +128,9 @@ static int make(const struct segment *segment, const char *name)
 }
 
 /*
- * What was granted under the rules before is void: epoch first, then credit. A charge that reads the new epoch sums under
- * the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted before
- * we return.
+ * What was granted under the rules before is void: epoch first, then credit. A charge that reads the new epoch sums
+ * under the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted
+ * before we return.
  */
 static void make_binding(const struct segment *segment, uint32_t tenant)
 {

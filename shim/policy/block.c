@@ -158,7 +158,8 @@ bool block_take(uint64_t pointer, struct block *taken)
 	return found;
 }
 
-void block_drop_context(uint32_t context, void (*whole)(const struct block *block), void (*small)(const struct block *block))
+void block_drop_context(uint32_t context, void (*whole)(const struct block *block),
+			void (*small)(const struct block *block))
 {
 	struct block batch[BATCH];
 	uint32_t count;

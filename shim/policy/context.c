@@ -2,8 +2,8 @@
  * Which contexts there are. See context.h; what they cost is cost.c's.
  *
  * A primary context is charged while the driver says that it is active, so releases, resets and references need no
- * count of ours. A created one is known by its handle. Handles that were never made through us (those of green contexts)
- * stand for the primary context of their device, on which they lie.
+ * count of ours. A created one is known by its handle. Handles that were never made through us (those of green
+ * contexts) stand for the primary context of their device, on which they lie.
  */
 #include "policy/context.h"
 #include "policy/block.h"

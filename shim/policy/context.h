@@ -56,7 +56,8 @@ CUresult context_destroyed(struct context_change *change, CUresult rc);
 /* After a successful cuCtxAttach: cuCtxDetach has to be called once more. */
 void context_attached(CUcontext context);
 
-/* For claims: the serial of the context that device_current found last in this thread. Each context made has its own. */
+/* For claims: the serial of the context that device_current found last in this thread. Each context made has
+ * its own. */
 uint32_t context_serial(void);
 /* Of a context that is current on `device`. */
 uint32_t context_serial_of(CUcontext handle, const struct device *device);

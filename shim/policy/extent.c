@@ -25,7 +25,9 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 	extent_grain_bytes = grain_bytes;
 	give = to_give;
 	keeps = to_keep;
-	index->step = grain_bytes / EXTENT_STARTS > EXTENT_STEP ? (uint32_t)((grain_bytes + EXTENT_STARTS - 1) / EXTENT_STARTS) : EXTENT_STEP;
+	index->step = grain_bytes / EXTENT_STARTS > EXTENT_STEP
+			      ? (uint32_t)((grain_bytes + EXTENT_STARTS - 1) / EXTENT_STARTS)
+			      : EXTENT_STEP;
 	index->shift = grain_bytes & (grain_bytes - 1) ? 0 : (uint32_t)__builtin_ctzll(grain_bytes);
 	__atomic_store_n(&index->bytes, grain_bytes, __ATOMIC_RELEASE);
 	return 0;
@@ -75,14 +77,16 @@ static void unlock_both(struct extent_shard *a, struct extent_shard *b)
 		lock_give(&b->lock);
 }
 
-/* Does a block of `paid` need a token there? Also where another device's payment ends: its memory is gone, or is going. */
+/* Does a block of `paid` need a token there? Also where another device's payment ends: its memory is gone, or
+ * is going. */
 static bool is_fresh(const struct extent *extent, const struct extent_paid *paid)
 {
 	return !extent || extent->paid.device != paid->device;
 }
 
 /* One block more. The shard is prepared, and a token is there if it is fresh. */
-static struct extent *settle_in(struct extent_shard *shard, struct extent *extent, uint64_t base, const struct extent_paid *paid)
+static struct extent *settle_in(struct extent_shard *shard, struct extent *extent, uint64_t base,
+				const struct extent_paid *paid)
 {
 	if (!extent)
 		extent = extent_make(shard, base, paid);

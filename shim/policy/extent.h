@@ -1,11 +1,11 @@
 /*
- * Small blocks, which share grains. Owns: one extent for each grain that small blocks lie in, with a bitmap of where they
- * start. Promise: an extent exists exactly as long as its grain is paid for; which grain a block lies in is taken from its
- * address after the driver gave it. Knows no driver and no account.
+ * Small blocks, which share grains. Owns: one extent for each grain that small blocks lie in, with a bitmap of where
+ * they start. Promise: an extent exists exactly as long as its grain is paid for; which grain a block lies in is
+ * taken from its address after the driver gave it. Knows no driver and no account.
  *
- * A block that lies in one grain of the context that first touched it is one bit. One that lies across two grains, is of
- * another context, or starts where a free is still in progress has an entry in the block table instead, and is counted
- * in each of its extents all the same.
+ * A block that lies in one grain of the context that first touched it is one bit. One that lies across two grains, is
+ * of another context, or starts where a free is still in progress has an entry in the block table instead, and is
+ * counted in each of its extents all the same.
  */
 #ifndef POLICY_EXTENT_H
 #define POLICY_EXTENT_H
@@ -23,8 +23,8 @@ struct extent_paid {
 
 /*
  * The size of a grain for small blocks of every device: the largest of theirs. `give` is told of each grain that is no
- * longer paid for, `keeps` whether an emptied grain of a device stays paid for; they are called under a lock and take none.
- * Set once, at start. 0 or -ENOMEM.
+ * longer paid for, `keeps` whether an emptied grain of a device stays paid for; they are called under a lock and take
+ * none. Set once, at start. 0 or -ENOMEM.
  */
 int extent_start(size_t grain_bytes, void (*give)(const struct extent_paid *paid), bool (*keeps)(uint8_t device));
 extern size_t extent_grain_bytes; /* ordinary memory: a forked child's grains are its parent's */
@@ -50,7 +50,8 @@ void extent_leave_entry(const struct block *block, bool ended);
 
 /* Is this the last block of its grain, as far as can be told without holding it? Then `paid` says whose. */
 bool extent_is_last(uint64_t pointer, struct extent_paid *paid);
-/* Stop paying for an emptied grain of that device (and context, unless 0), if there is one. Its payment is the caller's. */
+/* Stop paying for an emptied grain of that device (and context, unless 0), if there is one. Its payment is the
+ * caller's. */
 bool extent_reclaim(uint8_t device, uint32_t context, struct extent_paid *paid);
 /* How many emptied grains of a device are paid for. */
 uint32_t extent_idle(uint8_t device);

@@ -1,6 +1,6 @@
 /*
- * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the count of those that are
- * empty. Only extent.c uses it. Every function but the inline ones of an address wants the shard's lock held.
+ * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the count of those that
+ * are empty. Only extent.c uses it. Every function but the inline ones of an address wants the shard's lock held.
  */
 #ifndef POLICY_EXTENT_INDEX_H
 #define POLICY_EXTENT_INDEX_H

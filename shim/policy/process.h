@@ -39,8 +39,8 @@ static inline enum process_mode process_now(void)
 }
 
 /*
- * A hook that the driver reaches from inside a call of ours (one whose inner calls can be interposed) passes: its memory is
- * that of the outer call. True: this is the outer one. Each is undone by process_left.
+ * A hook that the driver reaches from inside a call of ours (one whose inner calls can be interposed) passes: its
+ * memory is that of the outer call. True: this is the outer one. Each is undone by process_left.
  */
 struct process_thread {
 	uint32_t inside;

@@ -92,7 +92,8 @@ bool quiet_end(const struct device *device, const struct quiet *quiet, size_t *n
 	size_t total;
 
 	return real.cuMemGetInfo_v2(now_free, &total) == CUDA_SUCCESS && total == quiet->total &&
-	       own_word(device) == quiet->word && account_undisturbed(seat_member(device), &quiet->watch) && alone(quiet);
+	       own_word(device) == quiet->word &&
+	       account_undisturbed(seat_member(device), &quiet->watch) && alone(quiet);
 }
 
 void quiet_learn(const struct device *device, const struct quiet *quiet)

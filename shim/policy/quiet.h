@@ -1,7 +1,8 @@
 /*
- * Measuring alone. Owns: the knowledge whether this process or anybody else moved memory of a device during a measurement,
- * and what was learned that way: whether the driver gives an emptied grain back. Promise: nothing is learned from a
- * measurement that anything of ours disturbed; where all is known already, or only one thread uses the driver, a claim pays one load.
+ * Measuring alone. Owns: the knowledge whether this process or anybody else moved memory of a device during a
+ * measurement, and what was learned that way: whether the driver gives an emptied grain back. Promise: nothing is
+ * learned from a measurement that anything of ours disturbed; where all is known already, or only one thread uses the
+ * driver, a claim pays one load.
  */
 #ifndef POLICY_QUIET_H
 #define POLICY_QUIET_H

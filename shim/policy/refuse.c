@@ -40,14 +40,16 @@ static void explain(const struct device *device, const char *what, uint64_t byte
 	size_format(refusal->room, room);
 	size_format(refusal->top_used, top);
 	text_add(line, "%s on %s: asked %s%s%s, ",
-		 refusal->cause == REFUSED_GUARANTEE ? "promised to other tenants" : "limit reached", device->name, asked,
+		 refusal->cause == REFUSED_GUARANTEE ? "promised to other tenants" : "limit reached",
+		 device->name, asked,
 		 what[0] ? " for " : "", what);
 	if (refusal->cause == REFUSED_GUARANTEE)
 		text_add(line, "%s could be had; ", room);
 	text_add(line, "used %s, limit %s", used, limit);
 	if (refusal->top_pid) {
 		text_add(line, "; pid %d (", refusal->top_pid);
-		text_add_foreign(line, refusal->top_command, strnlen(refusal->top_command, sizeof(refusal->top_command)),
+		text_add_foreign(line, refusal->top_command,
+				 strnlen(refusal->top_command, sizeof(refusal->top_command)),
 				 sizeof(refusal->top_command));
 		text_add(line, ") holds most of it, %s", top);
 	}

@@ -158,8 +158,8 @@ static void adopt(uint8_t index, uint32_t units)
 }
 
 /*
- * The place is lost: somebody unmapped our life page, or the file was replaced. Claims in flight see the raised epoch when they
- * close and charge themselves; whatever is entered already is adopted table by table.
+ * The place is lost: somebody unmapped our life page, or the file was replaced. Claims in flight see the raised epoch
+ * when they close and charge themselves; whatever is entered already is adopted table by table.
  */
 static void rejoin(struct device *device, unsigned index)
 {

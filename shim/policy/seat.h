@@ -1,7 +1,7 @@
 /*
  * The place of this process in the ledger of each device. Owns: the member handles, joining, and joining anew when
- * the place was lost. Promise: each charge remembers under which joining (seat) it was made, so that what was charged in a
- * lost place is neither refunded in the new one nor forgotten by it.
+ * the place was lost. Promise: each charge remembers under which joining (seat) it was made, so that what was charged
+ * in a lost place is neither refunded in the new one nor forgotten by it.
  */
 #ifndef POLICY_SEAT_H
 #define POLICY_SEAT_H

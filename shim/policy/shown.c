@@ -119,7 +119,8 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	unsigned place;
 
 	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never loads. */
-	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) || settings_limit(settings, uuid, place, physical, &limit))
+	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) ||
+	    settings_limit(settings, uuid, place, physical, &limit))
 		return false;
 	memset(&segment, 0, sizeof(segment));
 	uuid_format(uuid, name);

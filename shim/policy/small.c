@@ -1,8 +1,8 @@
 /*
  * Requests below a grain. See small.h.
  *
- * A driver that needs new memory for a request takes a grain and puts the block at its start, so a block touches at most
- * one new grain, two if it goes across into one from the rest of another. Requests above half a grain therefore
+ * A driver that needs new memory for a request takes a grain and puts the block at its start, so a block touches at
+ * most one new grain, two if it goes across into one from the rest of another. Requests above half a grain therefore
  * take two tokens where two can be had.
  */
 #include "policy/small.h"

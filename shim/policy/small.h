@@ -1,7 +1,7 @@
 /*
  * Requests below a grain. Owns: their tokens, the use of the spare grain, and what becomes of emptied grains.
- * Promise: every grain that small blocks lie in is paid for before the driver can touch it, by a token or by the spare, which
- * one thread of the process at a time uses; what fits a paid grain is not refused. For claim.c only.
+ * Promise: every grain that small blocks lie in is paid for before the driver can touch it, by a token or by the
+ * spare, which one thread of the process at a time uses; what fits a paid grain is not refused. For claim.c only.
  */
 #ifndef POLICY_SMALL_H
 #define POLICY_SMALL_H

@@ -1,8 +1,8 @@
 /*
  * Starting. See state.h.
  *
- * One word, in memory that fork wipes, says how this process stands. Settings alone can decide it (aside, denied); else it is
- * decided after the driver's own start, when the devices are known.
+ * One word, in memory that fork wipes, says how this process stands. Settings alone can decide it (aside, denied);
+ * else it is decided after the driver's own start, when the devices are known.
  */
 #include "policy/seat.h"
 #include "policy/block.h"
@@ -78,8 +78,8 @@ enum process_mode process_decide(void)
 }
 
 /*
- * The hold locks must close after the driver's files do, and descriptors are closed from the lowest: so the lowest are kept free
- * from the driver and given to them. Never 0 to 2, which programs take for granted.
+ * The hold locks must close after the driver's files do, and descriptors are closed from the lowest: so the lowest
+ * are kept free from the driver and given to them. Never 0 to 2, which programs take for granted.
  */
 static void reserve(void)
 {

@@ -1,9 +1,9 @@
 /*
  * Handles and mappings. See vmm.h.
  *
- * `allocation` is the physical memory; handles and ranges point to it and are counted in it. A handle or an address that
- * the driver gives anew while an old record bears it tells that the old one ended and its owner is about to report it: the
- * old one is settled then, and the report, whose stamp is older than the new record, finds nothing.
+ * `allocation` is the physical memory; handles and ranges point to it and are counted in it. A handle or an address
+ * that the driver gives anew while an old record bears it tells that the old one ended and its owner is about to
+ * report it: the old one is settled then, and the report, whose stamp is older than the new record, finds nothing.
  */
 #include "policy/vmm.h"
 #include "policy/process.h"
@@ -171,7 +171,8 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	allocation->units = claim->units;
 	allocation->device = device_index(claim->device);
 	lock_take(&vmm()->lock);
-	allocation->seat = claim->seat == seat_now(claim->device) ? claim->seat : seat_force(claim->device, claim->units);
+	allocation->seat = claim->seat == seat_now(claim->device) ? claim->seat
+								  : seat_force(claim->device, claim->units);
 	allocation->next = vmm()->all;
 	if (allocation->next)
 		allocation->next->previous = allocation;

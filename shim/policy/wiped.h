@@ -1,7 +1,7 @@
 /*
- * Memory of this process that a forked child finds zeroed, and the small lock that lies in it. Owns: the door to mmap of
- * this floor. Promise: what lies here starts afresh in a child with one load and no handler; a lock that another thread
- * held at the fork is free there. Keeps errno.
+ * Memory of this process that a forked child finds zeroed, and the small lock that lies in it. Owns: the door to mmap
+ * of this floor. Promise: what lies here starts afresh in a child with one load and no handler; a lock that another
+ * thread held at the fork is free there. Keeps errno.
  */
 #ifndef POLICY_WIPED_H
 #define POLICY_WIPED_H
