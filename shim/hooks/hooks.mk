@@ -1,4 +1,5 @@
 # Tests of the wrappers that compare with the simulated card's own account.
 STEPS := preload_vmm_is_charged_until_its_last_reference preload_contexts_are_charged_once_each \
-	preload_threads_without_context_take_memory_by_handle
+	preload_threads_without_context_take_memory_by_handle preload_failed_driver_calls_change_nothing \
+	preload_churn_of_handles_and_contexts_ends_even
 $(STEPS:%=$(BUILD)/tests/%): $(BUILD)/simgpu/libtruth.a
