@@ -101,15 +101,18 @@ static CUresult pay(struct context *context)
 {
 	const struct config *const config = config_get();
 	uint64_t bytes = config->context_bytes;
+	uint32_t units;
 	bool locked;
 	int rc = 0;
 
 	if (!config->exact)
 		bytes = (bytes + config->grain - 1) & ~(config->grain - 1);
+	units = account_units(bytes);
 	locked = sim_lock();
-	context->units = account_units(bytes);
-	if (context->units)
-		rc = account_charge(&sim.account, context->card, context->units, false);
+	if (units)
+		rc = account_charge(&sim.account, context->card, units, false);
+	if (!rc)
+		context->units = units;
 	sim_unlock(locked);
 	return rc ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
