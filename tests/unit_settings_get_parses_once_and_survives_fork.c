@@ -7,8 +7,23 @@
 #include <pthread.h>
 
 #define THREADS 12
+#define FILLER 50000
+#define ROUNDS 10
 
 static pthread_barrier_t barrier;
+
+/* So large that a parse takes longer than a thread needs to be woken: those that ask together parse together. */
+static void fill_environment(void)
+{
+	static char *entries[FILLER + 64];
+	unsigned count = 0;
+
+	for (char **entry = environ; *entry && count < 32; entry++)
+		entries[count++] = *entry;
+	while (count < FILLER)
+		entries[count++] = "CUQUOTA_TEST_FILLER=1";
+	environ = entries;
+}
 
 static void *ask(void *arg)
 {
@@ -18,25 +33,33 @@ static void *ask(void *arg)
 
 static int child(void *arg)
 {
-	return settings_get()->refused ? 0 : 1;
+	const int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	dup2(quiet, 2);
+	return settings_get()->refused && settings_get()->notes ? 0 : 1;
 }
 
-int main(void)
+/* In a process of its own, which has not asked before. */
+static int once(void *arg)
 {
 	pthread_t thread[THREADS];
 	const void *got[THREADS];
 	struct client client;
 	char text[8192];
-	int pipes[2], saved, status;
+	int pipes[2], saved;
 	ssize_t length;
 
 	setenv("CUQUOTA_MEMORY_LIMIT", "4X", 1);
 	CHECK_SYS(pipe2(pipes, O_NONBLOCK | O_CLOEXEC));
 	saved = dup(2);
 	dup2(pipes[1], 2);
-	pthread_barrier_init(&barrier, NULL, THREADS);
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, ask, NULL);
+	/* This child has copies of parses that nobody will finish. */
+	pthread_barrier_wait(&barrier);
+	client = client_new(NULL, NULL, child, NULL);
+	CHECK_EQ(client_wait(&client, 1500), 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(thread[i], (void **)&got[i]);
 	dup2(saved, 2);
@@ -53,7 +76,17 @@ int main(void)
 	setenv("CUQUOTA_MEMORY_LIMIT", "4G", 1);
 	CHECK(settings_get() == got[0]);
 	client = client_new(NULL, NULL, child, NULL);
-	CHECK_SYS(waitpid(client.pid, &status, 0));
-	CHECK_EQ(status, 0);
+	CHECK_EQ(client_wait(&client, DEADLINE_MS), 0);
+	return 0;
+}
+
+int main(void)
+{
+	fill_environment();
+	for (unsigned i = 0; i < ROUNDS; i++) { /* whether a fork meets a parse is the scheduler's choice */
+		struct client client = client_fork(once, NULL);
+
+		CHECK_EQ(client_wait(&client, DEADLINE_MS), 0);
+	}
 	return 0;
 }

@@ -10,11 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROOM 4		/* threads that may parse at the same time */
-#define PATIENCE_MS 100 /* for them, before it is taken that a fork lost them */
+#define ROOM 4		 /* threads that may parse at the same time */
+#define PATIENCE_MS 2000 /* for them; only a fork into the same process id, in a new namespace, can lose them */
+
+/* Where nothing can be known nothing is allowed. */
+static const struct settings unknown = {.refused = true, .refused_visible = true};
 
 static struct settings room[ROOM];
-static unsigned taken;
+static uint64_t taken; /* by how many, in the low half; of which process, in the high half */
 static const struct settings *published;
 
 static const struct settings *load(void)
@@ -22,17 +25,28 @@ static const struct settings *load(void)
 	return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
 }
 
-/* Beyond ROOM threads the rest wait; only where a fork copied a half-done parse do they wait in vain. */
+/* Room to parse in, or NULL once somebody has published or the patience is over. Threads beyond ROOM wait for those
+ * that parse; a forked child, whose parent's parsers are not there, begins to count anew. */
 static struct settings *take_room(void)
 {
-	const unsigned mine = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t seen = __atomic_load_n(&taken, __ATOMIC_RELAXED);
 
-	for (unsigned ms = 0; mine >= ROOM && ms < PATIENCE_MS; ms++) {
-		if (load())
-			return NULL;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	for (unsigned ms = 0; ms < PATIENCE_MS;) {
+		const unsigned mine = seen >> 32 == pid ? (unsigned)(uint32_t)seen : 0;
+
+		if (mine == ROOM) {
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+			ms++;
+			if (load())
+				return NULL;
+			seen = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+		} else if (__atomic_compare_exchange_n(&taken, &seen, (uint64_t)pid << 32 | (mine + 1), false,
+						       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			return &room[mine];
+		}
 	}
-	return &room[mine % ROOM];
+	return NULL;
 }
 
 /* All who come first parse for themselves, and one of them is published: nobody holds anything that the
@@ -57,7 +71,7 @@ static const struct settings *parse_once(void)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
-	return load();
+	return load() ? load() : &unknown;
 }
 
 const struct settings *settings_get(void)
