@@ -7,10 +7,10 @@
 #include "client.h"
 #include "simgpu/truth.h"
 
-#define MIB	  (1ull << 20)
-#define LIMIT	  (1024 * MIB)
+#define MIB (1ull << 20)
+#define LIMIT (1024 * MIB)
 #define PROCESSES 8
-#define ITEMS	  2048
+#define ITEMS 2048
 
 struct item {
 	CUdeviceptr pointer; /* or handle, or context */
@@ -101,9 +101,12 @@ static void give_context(const struct item *item)
 }
 
 static const struct family families[] = {
-	{"linear", take_linear, give_memory},	{"small", take_small, give_memory},
-	{"pitched", take_pitched, give_memory}, {"managed", take_managed, give_memory},
-	{"vmm", take_vmm, give_vmm},		{"context", take_context, give_context},
+	{"linear", take_linear, give_memory},
+	{"small", take_small, give_memory},
+	{"pitched", take_pitched, give_memory},
+	{"managed", take_managed, give_memory},
+	{"vmm", take_vmm, give_vmm},
+	{"context", take_context, give_context},
 };
 
 static int churn(const struct family *family, int ms, int seed)
@@ -153,7 +156,7 @@ static void race(const char *self, const struct family *family, int ms)
 {
 	struct client clients[PROCESSES];
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_TENANT=racers", "CUQUOTA_LOG=error",
-				   "SIMGPU_TAG=racers",	      "SIMGPU_CONTEXT=16M",    "SIMGPU_DEVICES=8G", NULL};
+				   "SIMGPU_TAG=racers", "SIMGPU_CONTEXT=16M", "SIMGPU_DEVICES=8G", NULL};
 	unsigned refused = 0;
 	int64_t most;
 

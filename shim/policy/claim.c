@@ -4,6 +4,7 @@
 #include "policy/claim.h"
 #include "policy/block.h"
 #include "policy/context.h"
+#include "policy/orphan.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
@@ -135,13 +136,13 @@ void claim_settle(struct claim *claim, size_t bytes)
 	claim->units = units;
 }
 
-/* Does the driver still know an allocation that begins there? Only a clear no is one. */
-static bool is_alive(CUdeviceptr pointer)
+/* Does the driver know an allocation that begins there? Only a clear no is one. Then also how large it is, 0: not told. */
+static bool is_alive(CUdeviceptr pointer, size_t *bytes)
 {
 	CUdeviceptr base = 0;
-	size_t bytes;
 
-	switch (real.cuMemGetAddressRange_v2(&base, &bytes, pointer)) {
+	*bytes = 0;
+	switch (real.cuMemGetAddressRange_v2(&base, bytes, pointer)) {
 	case CUDA_SUCCESS:
 		return base == pointer;
 	case CUDA_ERROR_INVALID_VALUE:
@@ -150,6 +151,7 @@ static bool is_alive(CUdeviceptr pointer)
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
 		return false;
 	default:
+		*bytes = 0;
 		return true;
 	}
 }
@@ -157,12 +159,23 @@ static bool is_alive(CUdeviceptr pointer)
 bool claim_renew(struct claim *claim, CUdeviceptr pointer)
 {
 	const struct device *const device = claim->device;
+	const uint64_t opened = claim->epoch;
+	size_t bytes;
 
 	claim->epoch = block_epoch();
-	if (!is_alive(pointer))
+	if (orphan_take(pointer, opened) || !is_alive(pointer, &bytes))
 		return false;
 	if (claim->seat != seat_now(device))
 		claim->seat = seat_force(device, claim->units + small_tokens(claim));
+	/* Another's, entered in its place: see orphan.h. */
+	if (bytes && bytes != claim->bytes) {
+		claim_settle(claim, bytes);
+		if (claim->excess) {
+			seat_force(device, whole_units(device, bytes) - claim->units);
+			claim->units = whole_units(device, bytes);
+			claim->excess = false;
+		}
+	}
 	if (claim->context) {
 		device_current();
 		claim->context = context_serial();
@@ -265,6 +278,11 @@ static bool take(uint64_t pointer, bool certain)
 	return true;
 }
 
+static bool take_certain(uint64_t pointer)
+{
+	return take(pointer, true);
+}
+
 void release_open(struct release *release, CUdeviceptr pointer)
 {
 	release->pointer = pointer;
@@ -283,10 +301,8 @@ CUresult release_close(struct release *release, CUresult rc)
 	if (rc == CUDA_SUCCESS && release->pointer) {
 		if (release->watched)
 			quiet_learn(release->watched, &release->quiet);
-		if (__builtin_expect(!take(release->pointer, false), 0)) {
-			block_epoch_raise();
-			take(release->pointer, true);
-		}
+		if (__builtin_expect(!take(release->pointer, false), 0))
+			orphan_note(release->pointer, take_certain);
 	}
 	quiet_moved(release->moving);
 	if (__builtin_expect(release->watched != NULL, 0))

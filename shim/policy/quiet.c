@@ -34,7 +34,9 @@ int quiet_start(void)
 
 void quiet_want(bool unknown)
 {
-	__atomic_store_n(&moves()->next_ns, segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
+	const bool alone_yet = __atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST) < 2;
+
+	__atomic_store_n(&moves()->next_ns, alone_yet ? 0 : segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
 	__atomic_store_n(&quiet_unknown, unknown, __ATOMIC_SEQ_CST);
 }
 

@@ -1,0 +1,90 @@
+/*
+ * A forked child of a program that uses the device: its allocation gets the driver's own code, nothing is counted twice
+ * while it lives, and its end takes nothing from its parent. A fork in the middle of other threads' allocations does not hang.
+ *
+ * report: FE-02
+ */
+#include "client.h"
+
+#include <pthread.h>
+
+#define MIB (1ull << 20)
+
+static volatile int stop;
+static CUcontext context;
+
+static void *churn(void *unused)
+{
+	CUdeviceptr p;
+
+	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
+	while (!stop) {
+		CHECK_EQ(CU(cuMemAlloc_v2)(&p, 1000), CUDA_SUCCESS);
+		CHECK_EQ(CU(cuMemFree_v2)(p), CUDA_SUCCESS);
+	}
+	return unused;
+}
+
+static int child(CUdeviceptr parents)
+{
+	CUdeviceptr p = 0;
+
+	alarm(10);
+	CHECK_EQ(CU(cuMemAlloc_v2)(&p, MIB), CUDA_ERROR_NOT_INITIALIZED);
+	CHECK_EQ(CU(cuMemAlloc_v2)(&p, 100), CUDA_ERROR_NOT_INITIALIZED);
+	CHECK_EQ(CU(cuMemFree_v2)(parents), CUDA_ERROR_NOT_INITIALIZED);
+	return 0;
+}
+
+static void wait_for(pid_t pid)
+{
+	int status;
+
+	CHECK_SYS(waitpid(pid, &status, 0));
+	if (status)
+		FAIL("a child ended with %#x", status);
+}
+
+int main(int argc, char **argv)
+{
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G", NULL};
+	pthread_t threads[2];
+	int pipes[2];
+	CUdeviceptr p;
+	size_t before;
+	pid_t pid;
+
+	start_capped(argv, env);
+	context = context_now(0);
+	CHECK_EQ(CU(cuMemAlloc_v2)(&p, 2048 * MIB), CUDA_SUCCESS);
+	before = free_now();
+	CHECK_SYS(pipe(pipes));
+	pid = fork();
+	CHECK_SYS(pid);
+	if (!pid) {
+		close(pipes[1]);
+		CHECK_EQ(child(p), 0);
+		_exit(read(pipes[0], &pid, 1) ? 1 : 0);
+	}
+	close(pipes[0]);
+	CHECK_EQ(free_now(), before);
+	close(pipes[1]);
+	wait_for(pid);
+	CHECK_EQ(free_now(), before);
+
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, churn, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		pid = fork();
+		CHECK_SYS(pid);
+		if (!pid)
+			_exit(child(p));
+		wait_for(pid);
+	}
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	CHECK_EQ(CU(cuMemFree_v2)(p), CUDA_SUCCESS);
+	CHECK_GE(free_now(), before + 2048 * MIB - 4 * MIB);
+	return 0;
+}

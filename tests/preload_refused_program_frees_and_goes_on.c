@@ -1,0 +1,67 @@
+/*
+ * The way of caching allocators: at the limit an allocation is refused, three blocks are freed, and the same call then
+ * succeeds, ten thousand times, in another thread too. The refusal leaves nothing behind in the context.
+ *
+ * report: EC-03
+ */
+#include "client.h"
+
+#include <pthread.h>
+
+#define MIB (1ull << 20)
+#define BLOCK (16 * MIB)
+#define BLOCKS 256
+#define LOOPS 10000
+
+static CUdeviceptr blocks[BLOCKS];
+static unsigned count;
+static CUcontext context;
+
+static CUresult allocate(size_t bytes)
+{
+	const CUresult rc = CU(cuMemAlloc_v2)(&blocks[count], bytes);
+
+	count += rc == CUDA_SUCCESS;
+	return rc;
+}
+
+static void retry(void)
+{
+	CUcontext current = NULL;
+
+	CHECK_EQ(allocate(3 * BLOCK), CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuCtxGetCurrent)(&current), CUDA_SUCCESS);
+	CHECK(current == context);
+	CHECK_EQ(CU(cuMemsetD8_v2)(blocks[0], 0, 16), CUDA_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(CU(cuMemFree_v2)(blocks[--count]), CUDA_SUCCESS);
+	CHECK_EQ(allocate(3 * BLOCK), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuMemFree_v2)(blocks[--count]), CUDA_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(allocate(BLOCK), CUDA_SUCCESS);
+}
+
+static void *other(void *unused)
+{
+	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
+	retry();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G", NULL};
+	pthread_t thread;
+
+	start_capped(argv, env);
+	context = context_now(0);
+	while (allocate(BLOCK) == CUDA_SUCCESS)
+		CHECK(count < BLOCKS - 1);
+	CHECK_GE(count, 40u);
+	for (int i = 0; i < (test_long() ? LOOPS * 10 : LOOPS); i++)
+		retry();
+	CHECK_EQ(pthread_create(&thread, NULL, other, NULL), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	return 0;
+}
