@@ -81,7 +81,7 @@ TEST_USED static void *walk(const struct link_map *map, const char *symbol)
 	}
 	CHECK(sym && strings && (const char *)sym < strings);
 	for (; (const char *)(sym + 1) <= strings; sym++)
-		if (sym->st_shndx != SHN_UNDEF && !strcmp(strings + sym->st_name, symbol))
+		if (sym->st_shndx != SHN_UNDEF && sym->st_value && !strcmp(strings + sym->st_name, symbol))
 			return (void *)(map->l_addr + sym->st_value);
 	return NULL;
 }

@@ -34,11 +34,19 @@ $(DOORS)/future/libcuda.so.1: tests/doors/future.c $(call sim_obj,$(SIM_CUDA) ge
 	$(Q)$(LD) -r -o $(@D)/sim.o $(filter %.o,$^)
 	$(Q)objcopy --redefine-sym cuGetProcAddress_v2=sim_resolver $(@D)/sim.o
 	$(call plugin)
+# A driver of CUDA 11.0 or so.
+OLD_LACKS := cuGetProcAddress_v2 cuMemAllocAsync* cuMemAllocFromPool* cuMemPool* cuMemCreate cuMemMap* cuMemRelease cuGraph*
+$(DOORS)/old/libcuda.so.1: $(call sim_obj,$(SIM_CUDA) gen/stubs_cuda.c)
+	$(call say,PLUGIN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LD) -r -o $(@D)/sim.o $^
+	$(Q)objcopy -w $(patsubst %,--localize-symbol='%',$(OLD_LACKS)) $(@D)/sim.o
+	$(Q)$(CC) $(OWN_CFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $(@D)/sim.o $(LDFLAGS)
 $(DOORS)/future/libcuda.so.1: PLUGIN_LINK = $(@D)/sim.o -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic
 $(DOORS)/run_path.so: PLUGIN_LINK := -Wl,--enable-new-dtags -Wl,-rpath,'$$ORIGIN/private'
 $(DOORS)/%.so: tests/doors/%.c
 	$(call say,PLUGIN,$@)
 	$(Q)mkdir -p $(@D)
 	$(call plugin)
-TEST_DEPS += $(patsubst %,$(DOORS)/%.so,bundled run_path deep malloc tracer) $(DOORS)/future/libcuda.so.1
+TEST_DEPS += $(patsubst %,$(DOORS)/%.so,bundled run_path deep malloc tracer) $(DOORS)/future/libcuda.so.1 $(DOORS)/old/libcuda.so.1
 $(BUILD)/tests/preload_door_deepbind_is_kept_for_others: LDLIBS += -rdynamic

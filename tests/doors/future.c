@@ -15,7 +15,7 @@ CUresult sim_resolver(const char *symbol, void **pfn, int version, cuuint64_t fl
 
 #pragma GCC visibility push(default)
 int future_found_itself; /* 1: yes, -1: something else under its name */
-int future_saw_program;	 /* the walk reached the program */
+int future_saw_program;	 /* frames of it that the walk reached */
 
 int cuMemAlloc_v3(void);
 int cuMemAlloc_v3(void)
@@ -91,7 +91,7 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *depth)
 
 	if (dladdr((void *)_Unwind_GetIP(context), &info) && (slash = strrchr(info.dli_fname, '/')) &&
 	    !strcmp(slash, "/preload_door_newer_driver"))
-		future_saw_program = 1;
+		future_saw_program++;
 	return ++*(int *)depth > 64 ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 

@@ -13,11 +13,15 @@ static void *find(const char *symbol)
 
 static void client(void)
 {
+	struct link_map *map;
 	void *second;
 
 	first = opened("libcuda.so.1", RTLD_NOW);
 	second = opened(copy_of("simgpu/libcuda.so.1", "libcuda.so.1"), RTLD_NOW);
 	CHECK(first != second);
+	CHECK_EQ(dlinfo(second, RTLD_DI_LINKMAP, &map), 0);
+	CHECK(!walk(map, "cuMemAlloc_v2"));
+	CHECK(walk(map, "cuGetErrorName") != NULL);
 	CHECK(!dlsym(second, "cuMemAlloc_v2"));
 	CHECK(dlerror() != NULL);
 	CHECK(!dlsym(second, "cuGetProcAddress_v2"));

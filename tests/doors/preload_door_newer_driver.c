@@ -19,7 +19,7 @@ static void client(bool limited)
 
 	CHECK(found_itself && saw_program);
 	CHECK_EQ(*found_itself, 1);
-	CHECK_EQ(*saw_program, 1);
+	CHECK_GE(*saw_program, 2); /* who called dlopen, and who called him: not a chance hit */
 	*(void **)&look = dlsym(driver, "future_look");
 	look(); /* after its symbol table was rewritten */
 	CHECK_EQ(*found_itself, 1);
