@@ -3,7 +3,7 @@
 
   exports.py cuda INCLUDE OUT SOURCE...   stubs, per-thread variants and the resolver's table of libcuda.so.1
   exports.py nvml INCLUDE OUT SOURCE...   stubs of libnvidia-ml.so.1
-  exports.py names cuda|nvml INCLUDE      the names alone, one a line
+  exports.py names cuda|nvml INCLUDE      the names alone, one a line; the others leave them in OUT's .names
 
 The names of CUDA come from the typedef headers: the n-th version of a name, ascending, is the symbol name, name_v2,
 name_v3 ...; a per-thread variant carries _ptsz or _ptds behind the symbol it is a variant of. That every name
@@ -89,6 +89,7 @@ def written(sources, words):
 
 def write_cuda(include, out, sources):
     rows, names = cuda_names(include)
+    out.with_suffix(".names").write_text("\n".join(names) + "\n")
     have = written(sources, "CUAPI|ANYTIME|ALSO")
     unknown = have - set(names)
     if unknown:
@@ -119,6 +120,7 @@ def write_cuda(include, out, sources):
 
 def write_nvml(include, out, sources):
     names = nvml_names(include)
+    out.with_suffix(".names").write_text("\n".join(names) + "\n")
     have = written(sources, "NVAPI|NVANYTIME") | {"nvmlErrorString"}
     unknown = have - set(names)
     if unknown:

@@ -134,6 +134,19 @@ ANYTIME(cuInit, (unsigned int Flags), (Flags))
 
 	if (Flags)
 		return CUDA_ERROR_INVALID_VALUE;
+#ifdef SIMGPU_PLT
+	/* Once more through the PLT, as a driver did whose hooks then recursed. */
+	{
+		static __thread int inside __attribute__((tls_model("initial-exec")));
+
+		if (!inside) {
+			inside = 1;
+			rc = cuInit(Flags);
+			inside = 0;
+			return rc;
+		}
+	}
+#endif
 	if (sim.started) /* here, or in the parent of a fork */
 		return (CUresult)sim_ready();
 	pthread_mutex_lock(&lock);
