@@ -9,7 +9,7 @@
 /* Forks a child that ends when told by a flag in the shared page; value: its pid. */
 static void fork_one(struct self *self, const struct order *o, struct answer *a)
 {
-	const pid_t pid = fork();
+	const pid_t parent = getpid(), pid = fork();
 
 	if (pid < 0) {
 		a->rc = -errno;
@@ -18,7 +18,7 @@ static void fork_one(struct self *self, const struct order *o, struct answer *a)
 	if (!pid) {
 		/* As a worker of a data loader: it outlives its parent and never touches the ledger. */
 		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST))
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) && test_lives(parent))
 			usleep(1000);
 		_exit(0);
 	}
@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 {
 	static worker_call *const calls[] = {fork_one};
 	const struct order call = {.op = OP_CALL, .units = 0};
+	struct life_file file = LIFE_FILE_CLOSED;
 	struct worker *parent, *other;
 	struct answer a;
 	uint32_t slot;
@@ -45,6 +46,10 @@ int main(int argc, char **argv)
 	CHECK_EQ(a.rc, 0);
 	child = (pid_t)a.value;
 	worker_kill(parent);
+	CHECK_EQ(ledger_life(slot), LIFE_GHOST);
+	/* Nor can it be claimed in order to be forgotten, and the try leaves nothing taken. */
+	CHECK_EQ(life_claim(ledger(), &file, slot), -EAGAIN);
+	life_close(&file);
 	CHECK_EQ(ledger_life(slot), LIFE_GHOST);
 
 	a = worker_units(other, OP_CHARGE, 600 * MIB);

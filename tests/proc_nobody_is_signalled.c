@@ -43,11 +43,11 @@ static void try_signal(struct self *self, const struct order *o, struct answer *
 
 static void fork_one(struct self *self, const struct order *o, struct answer *a)
 {
-	const pid_t pid = fork();
+	const pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
 		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST))
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) && test_lives(parent))
 			usleep(1000);
 		_exit(0);
 	}

@@ -1,16 +1,16 @@
 /*
- * Three tenants on one device: two with a request, whose members take and give it back, and one that borrows all it
+ * Four tenants on one device: two with a request, whose members take and give it back, and two that borrow all they
  * can get. At every instant the sum over tenants of max(held, request) stays within the device, and a tenant that
  * asks within its request is never refused.
  */
 #include "proc_helper.h"
 
 #define DEVICE (1024 * MIB)
-#define TENANTS 3
-#define SHIFT 20 /* bits of a tenant's held units in the one shared word, so that one addition reads all three */
+#define TENANTS 4
+#define SHIFT 16 /* bits of a tenant's held units in the one shared word, so that one addition reads all four */
 #define MASK ((1ull << SHIFT) - 1)
 
-static const uint32_t requests[TENANTS] = {300 * MIB, 400 * MIB, 0};
+static const uint32_t requests[TENANTS] = {300 * MIB, 400 * MIB, 0, 0};
 
 static void note(uint64_t all)
 {
@@ -78,6 +78,10 @@ static void borrow(struct self *self, const struct order *o, struct answer *a)
 			}
 			took((unsigned)o->b, units);
 			held += units;
+			if (held > DEVICE) {
+				a->rc = -EOVERFLOW;
+				return;
+			}
 		}
 		a->value += held;
 		gives((unsigned)o->b, held);
@@ -88,13 +92,13 @@ static void borrow(struct self *self, const struct order *o, struct answer *a)
 int main(int argc, char **argv)
 {
 	static worker_call *const calls[] = {claim, borrow};
-	static const unsigned tenant_of[6] = {0, 0, 1, 1, 2, 2};
+	static const unsigned tenant_of[6] = {0, 0, 1, 1, 2, 3};
 	struct worker *w[6];
 
 	workers_enter(argc, argv, calls);
 	world_start(BYTES(DEVICE), 50);
 	for (unsigned i = 0; i < 6; i++) {
-		static const char *const names[] = {"a", "b", "c"};
+		static const char *const names[] = {"a", "b", "c", "d"};
 
 		w[i] = worker_joined(names[tenant_of[i]], CUQUOTA_NONE, BYTES(requests[tenant_of[i]]));
 	}
