@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-enum { RACERS = 6, BLOCKS = 128 };
+enum { RACERS = 6,
+       BLOCKS = 128 };
 
 static pthread_barrier_t *barrier;
 

@@ -42,7 +42,7 @@ static int body(void *arg)
 	CHECK_EQ(cu.cuCtxDestroy_v2(c[3]), CUDA_ERROR_INVALID_CONTEXT);
 	CHECK_EQ(cu.cuMemFree_v2(m), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cu.cuCtxGetCurrent(&now), CUDA_SUCCESS);
-	CHECK(now == c[2]); /* popped */
+	CHECK(now == c[2]);				  /* popped */
 	CHECK_EQ(cu.cuCtxDestroy_v2(c[1]), CUDA_SUCCESS); /* not the current one */
 	CHECK_EQ(cu.cuCtxPopCurrent_v2(&now), CUDA_SUCCESS);
 	CHECK(now == c[2]);

@@ -135,7 +135,7 @@ static int narrow(void *arg)
 
 int main(void)
 {
-	int (*const body[])(void *) = { ordinary, fine, none, keep, narrow };
+	int (*const body[])(void *) = {ordinary, fine, none, keep, narrow};
 	unsigned int i;
 
 	one_card("24G");

@@ -9,7 +9,7 @@
 static void *churn(void *arg)
 {
 	unsigned int seed = (unsigned int)(uintptr_t)arg;
-	CUdeviceptr block[16] = { 0 };
+	CUdeviceptr block[16] = {0};
 	CUcontext context;
 
 	CHECK_EQ(cu.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
@@ -44,7 +44,7 @@ static int victim(void *arg)
 static int survivor(void *arg)
 {
 	CUdeviceptr p, q;
-	struct pollfd stop = { .fd = 0, .events = POLLIN };
+	struct pollfd stop = {.fd = 0, .events = POLLIN};
 
 	driver_start("victim"); /* the same tag */
 	CHECK_EQ(cu.cuMemAlloc_v2(&p, 5 * MIB), CUDA_SUCCESS);

@@ -8,13 +8,15 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-enum { PROCESSES = 3, THREADS = 3, BLOCKS = 4 };
+enum { PROCESSES = 3,
+       THREADS = 3,
+       BLOCKS = 4 };
 
 static struct control {
 	int64_t sure, maybe; /* bytes certainly, possibly held now */
 	int64_t sure_max, maybe_max;
 	pthread_barrier_t barrier;
-} *control;
+} * control;
 
 static void raise_max(int64_t *max, const int64_t value)
 {

@@ -35,7 +35,7 @@ static void identities(void)
 	GOOD(NVML(nvmlDeviceGetCount_v2)(&count));
 	CHECK_EQ(count, 3);
 	for (i = 0; i < count; i++) {
-		nvmlUUID_t uuid = { .version = nvmlUUID_v1, .type = NVML_UUID_TYPE_ASCII };
+		nvmlUUID_t uuid = {.version = nvmlUUID_v1, .type = NVML_UUID_TYPE_ASCII};
 
 		GOOD(NVML(nvmlDeviceGetHandleByIndex_v2)(i, &d));
 		GOOD(NVML(nvmlDeviceGetIndex)(d, &k));
@@ -79,7 +79,7 @@ static void identities(void)
 
 static void memory_is(nvmlDevice_t d, const int64_t total, const int64_t used)
 {
-	nvmlMemory_v2_t two = { .version = nvmlMemory_v2 };
+	nvmlMemory_v2_t two = {.version = nvmlMemory_v2};
 	nvmlMemory_t one;
 
 	GOOD(NVML(nvmlDeviceGetMemoryInfo)(d, &one));

@@ -41,7 +41,7 @@ static int body(void *arg)
 		CHECK_EQ(cu.cuDeviceGetByPCIBusId(&d, bus), CUDA_SUCCESS);
 		CHECK_EQ(d, i);
 	}
-	CHECK_EQ(cu.cuDeviceTotalMem_v2(&(size_t){ 0 }, count),
+	CHECK_EQ(cu.cuDeviceTotalMem_v2(&(size_t){0}, count),
 		 count ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NOT_INITIALIZED);
 	CHECK_STR(seen, row->sizes);
 	return 0;
@@ -83,17 +83,27 @@ int main(void)
 	snprintf(mixed, sizeof(mixed), "%s,0", uuid[1]);
 	snprintf(twice, sizeof(twice), "%s,%.10s", uuid[1], uuid[1]);
 	const struct row rows[] = {
-		{ NULL, NULL, "8,16,24" },	  { NULL, "PCI_BUS_ID", "24,16,8" },
-		{ NULL, "FASTEST_FIRST", "8,16,24" }, { "0", NULL, "8" },
-		{ "0", "PCI_BUS_ID", "24" },	  { "2,0", NULL, "24,8" },
-		{ "1,3,0", NULL, "16" },	  { "1,-1,0", NULL, "16" },
-		{ "", NULL, "" },		  { "-1", NULL, "" },
-		{ "7", NULL, "" },		  { "none", NULL, "" },
-		{ "0,0", NULL, "" },		  { "1gpu,2", NULL, "16,24" },
-		{ two, NULL, "24,8" },		  { prefix, NULL, "16" },
-		{ mixed, NULL, "16" },		  { twice, NULL, "" },
-		{ "GPU-", NULL, "" },		  { "GPU-00000000", NULL, "" },
-		{ "0,GPU-", NULL, "8" },
+		{NULL, NULL, "8,16,24"},
+		{NULL, "PCI_BUS_ID", "24,16,8"},
+		{NULL, "FASTEST_FIRST", "8,16,24"},
+		{"0", NULL, "8"},
+		{"0", "PCI_BUS_ID", "24"},
+		{"2,0", NULL, "24,8"},
+		{"1,3,0", NULL, "16"},
+		{"1,-1,0", NULL, "16"},
+		{"", NULL, ""},
+		{"-1", NULL, ""},
+		{"7", NULL, ""},
+		{"none", NULL, ""},
+		{"0,0", NULL, ""},
+		{"1gpu,2", NULL, "16,24"},
+		{two, NULL, "24,8"},
+		{prefix, NULL, "16"},
+		{mixed, NULL, "16"},
+		{twice, NULL, ""},
+		{"GPU-", NULL, ""},
+		{"GPU-00000000", NULL, ""},
+		{"0,GPU-", NULL, "8"},
 	};
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		c = client_fork(body, (void *)&rows[i]);

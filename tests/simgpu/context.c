@@ -3,6 +3,7 @@
  * release, a reset, or both. What was allocated in a context ends with it. The stack of current contexts is the
  * thread's.
  */
+#include "current.h"
 #include "heap.h"
 #include "sim.h"
 
@@ -12,30 +13,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct context *primary[CARDS_MAX];
 static unsigned int primary_flags[CARDS_MAX];
-
-struct entry {
-	struct context *context;
-	uint64_t id;
-};
-
-static __thread struct entry top __attribute__((tls_model("initial-exec")));
-static __thread struct entry *below __attribute__((tls_model("initial-exec")));
-static __thread uint32_t depth __attribute__((tls_model("initial-exec"))); /* entries, the top included */
-
-struct context *context_current(CUresult *rc)
-{
-	struct context *const context = top.context;
-
-	if (!context) {
-		*rc = CUDA_ERROR_INVALID_CONTEXT;
-		return NULL;
-	}
-	if (context->handle.kind != KIND_CONTEXT || context->handle.id != top.id) {
-		*rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-		return NULL;
-	}
-	return context;
-}
 
 struct context *context_of(CUcontext handle, CUresult *rc)
 {
@@ -47,42 +24,6 @@ struct context *context_of(CUcontext handle, CUresult *rc)
 	if (!context)
 		*rc = CUDA_ERROR_INVALID_CONTEXT;
 	return context;
-}
-
-static void set_current(struct context *context)
-{
-	top.context = context;
-	top.id = context ? context->handle.id : 0;
-	if (context && !depth)
-		depth = 1;
-	if (!context && depth)
-		depth--;
-}
-
-static CUresult push(struct context *context)
-{
-	if (depth) {
-		struct entry *const grown = realloc(below, (depth + 1) * sizeof(*below));
-
-		if (!grown)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		below = grown;
-		below[depth - 1] = top;
-	}
-	depth++;
-	top.context = context;
-	top.id = context->handle.id;
-	return CUDA_SUCCESS;
-}
-
-static void pop(void)
-{
-	if (!depth)
-		return;
-	if (--depth)
-		top = below[depth - 1];
-	else
-		top.context = NULL;
 }
 
 static void set_defaults(struct context *context)
@@ -154,7 +95,7 @@ static CUresult create(CUcontext *pctx, const unsigned int flags, const CUdevice
 	set_defaults(context);
 	rc = pay(context);
 	if (!rc)
-		rc = push(context);
+		rc = current_push(context);
 	if (rc) {
 		end_memory(context);
 		free(context->heap);
@@ -199,14 +140,14 @@ CUAPI(cuCtxCreate_v4,
 /* Ends a context that is not primary; pops it where it is the calling thread's current one. */
 static CUresult destroy(struct context *context)
 {
-	const bool is_top = top.context == context && top.id == context->handle.id;
+	const bool is_current = current_is(context);
 
 	end_memory(context);
 	free(context->heap);
 	context->heap = NULL;
 	handle_drop(context);
-	if (is_top)
-		pop();
+	if (is_current)
+		current_pop();
 	return CUDA_SUCCESS;
 }
 
@@ -253,53 +194,6 @@ CUAPI(cuCtxDetach, (CUcontext ctx), (ctx))
 		rc = --context->users ? CUDA_SUCCESS : destroy(context);
 	pthread_mutex_unlock(&lock);
 	return rc;
-}
-
-CUAPI(cuCtxPushCurrent_v2, (CUcontext ctx), (ctx))
-{
-	struct context *const context = handle_get(ctx, KIND_CONTEXT);
-
-	return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-CUAPI(cuCtxPushCurrent, (CUcontext ctx), (ctx))
-{
-	return INNER(cuCtxPushCurrent_v2)(ctx);
-}
-
-CUAPI(cuCtxPopCurrent_v2, (CUcontext *pctx), (pctx))
-{
-	if (!depth || !top.context)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (pctx)
-		*pctx = (CUcontext)top.context;
-	pop();
-	return CUDA_SUCCESS;
-}
-
-CUAPI(cuCtxPopCurrent, (CUcontext *pctx), (pctx))
-{
-	return INNER(cuCtxPopCurrent_v2)(pctx);
-}
-
-CUAPI(cuCtxSetCurrent, (CUcontext ctx), (ctx))
-{
-	if (!ctx) {
-		pop();
-		return CUDA_SUCCESS;
-	}
-	if (!handle_get(ctx, KIND_CONTEXT))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	set_current((struct context *)ctx);
-	return CUDA_SUCCESS;
-}
-
-CUAPI(cuCtxGetCurrent, (CUcontext *pctx), (pctx))
-{
-	if (!pctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	*pctx = (CUcontext)top.context;
-	return CUDA_SUCCESS;
 }
 
 CUAPI(cuDevicePrimaryCtxRetain, (CUcontext *pctx, CUdevice dev), (pctx, dev))

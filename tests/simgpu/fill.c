@@ -35,12 +35,14 @@ CUAPI(cuMemsetD8_v2, (CUdeviceptr dstDevice, unsigned char uc, size_t N), (dstDe
 	return fill(dstDevice, 0, uc, 1, N, 1);
 }
 
-CUAPI(cuMemsetD8, (CUdeviceptr_v1 dstDevice, unsigned char uc, unsigned int N), (dstDevice, uc, N))
+CUAPI(cuMemsetD8, (CUdeviceptr_v1 dstDevice, unsigned char uc, unsigned int N),
+      (dstDevice, uc, N))
 {
 	return fill(dstDevice, 0, uc, 1, N, 1);
 }
 
-CUAPI(cuMemsetD8Async, (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream), (dstDevice, uc, N, hStream))
+CUAPI(cuMemsetD8Async, (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream),
+      (dstDevice, uc, N, hStream))
 {
 	return fill(dstDevice, 0, uc, 1, N, 1);
 }
@@ -71,12 +73,14 @@ CUAPI(cuMemsetD16_v2, (CUdeviceptr dstDevice, unsigned short us, size_t N), (dst
 	return fill(dstDevice, 0, us, 2, N, 1);
 }
 
-CUAPI(cuMemsetD16, (CUdeviceptr_v1 dstDevice, unsigned short us, unsigned int N), (dstDevice, us, N))
+CUAPI(cuMemsetD16, (CUdeviceptr_v1 dstDevice, unsigned short us, unsigned int N),
+      (dstDevice, us, N))
 {
 	return fill(dstDevice, 0, us, 2, N, 1);
 }
 
-CUAPI(cuMemsetD16Async, (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream), (dstDevice, us, N, hStream))
+CUAPI(cuMemsetD16Async, (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream),
+      (dstDevice, us, N, hStream))
 {
 	return fill(dstDevice, 0, us, 2, N, 1);
 }
@@ -107,12 +111,14 @@ CUAPI(cuMemsetD32_v2, (CUdeviceptr dstDevice, unsigned int ui, size_t N), (dstDe
 	return fill(dstDevice, 0, ui, 4, N, 1);
 }
 
-CUAPI(cuMemsetD32, (CUdeviceptr_v1 dstDevice, unsigned int ui, unsigned int N), (dstDevice, ui, N))
+CUAPI(cuMemsetD32, (CUdeviceptr_v1 dstDevice, unsigned int ui, unsigned int N),
+      (dstDevice, ui, N))
 {
 	return fill(dstDevice, 0, ui, 4, N, 1);
 }
 
-CUAPI(cuMemsetD32Async, (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream), (dstDevice, ui, N, hStream))
+CUAPI(cuMemsetD32Async, (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream),
+      (dstDevice, ui, N, hStream))
 {
 	return fill(dstDevice, 0, ui, 4, N, 1);
 }

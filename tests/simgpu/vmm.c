@@ -2,6 +2,7 @@
  * Virtual memory management. An allocation costs its size on the device of its location from cuMemCreate until its
  * last handle is released and its last mapping undone. It belongs to no context.
  */
+#include "areas.h"
 #include "range.h"
 
 #include <stdlib.h>
@@ -19,18 +20,6 @@ struct memory {
 	CUmemAllocationProp prop;
 };
 
-struct area {
-	CUdeviceptr base;
-	size_t bytes;
-	struct memory *memory; /* NULL in the list of reservations */
-	unsigned int access;   /* CUmemAccess_flags for its own device and all others */
-};
-
-struct areas {
-	struct area *area;
-	size_t count, room;
-};
-
 _Static_assert(sizeof(struct memory) <= HANDLE_BYTES, "a handle's room");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,53 +32,12 @@ static size_t granularity(void)
 	return grain > (2U << 20) ? grain : 2U << 20;
 }
 
-static struct area *find(const struct areas *areas, const CUdeviceptr at)
-{
-	size_t i;
-
-	for (i = 0; i < areas->count; i++)
-		if (at - areas->area[i].base < areas->area[i].bytes)
-			return &areas->area[i];
-	return NULL;
-}
-
-static bool overlaps(const struct areas *areas, const CUdeviceptr at, const size_t bytes)
-{
-	size_t i;
-
-	for (i = 0; i < areas->count; i++)
-		if (at < areas->area[i].base + areas->area[i].bytes &&
-		    areas->area[i].base < at + bytes)
-			return true;
-	return false;
-}
-
-static bool add(struct areas *areas, const struct area *area)
-{
-	if (areas->count == areas->room) {
-		const size_t room = areas->room ? 2 * areas->room : 64;
-		struct area *const grown = realloc(areas->area, room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		areas->area = grown;
-		areas->room = room;
-	}
-	areas->area[areas->count++] = *area;
-	return true;
-}
-
-static void drop(struct areas *areas, struct area *area)
-{
-	*area = areas->area[--areas->count];
-}
-
 bool vmm_find(const CUdeviceptr at, CUdeviceptr *base, size_t *bytes, int *card)
 {
 	const struct area *area;
 
 	pthread_mutex_lock(&lock);
-	area = find(&mapped, at);
+	area = areas_find(&mapped, at);
 	if (area) {
 		*base = area->base;
 		*bytes = area->bytes;
@@ -105,7 +53,7 @@ bool vmm_covers(CUdeviceptr at, size_t bytes)
 
 	pthread_mutex_lock(&lock);
 	while (bytes && covered) {
-		const struct area *const area = find(&mapped, at);
+		const struct area *const area = areas_find(&mapped, at);
 		size_t part;
 
 		covered = area && area->access;
@@ -177,7 +125,7 @@ CUAPI(cuMemAddressReserve,
 		munmap(base, area.base - (uintptr_t)base);
 	munmap((char *)area.base + size, align - (area.base - (uintptr_t)base));
 	pthread_mutex_lock(&lock);
-	if (!add(&reserved, &area))
+	if (!areas_add(&reserved, &area))
 		rc = CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_unlock(&lock);
 	if (rc)
@@ -193,10 +141,10 @@ CUAPI(cuMemAddressFree, (CUdeviceptr ptr, size_t size), (ptr, size))
 	struct area *area;
 
 	pthread_mutex_lock(&lock);
-	area = find(&reserved, ptr);
-	if (area && area->base == ptr && area->bytes == size && !overlaps(&mapped, ptr, size)) {
+	area = areas_find(&reserved, ptr);
+	if (area && area->base == ptr && area->bytes == size && !areas_overlaps(&mapped, ptr, size)) {
 		munmap((void *)ptr, size);
-		drop(&reserved, area);
+		areas_drop(&reserved, area);
 		rc = CUDA_SUCCESS;
 	}
 	pthread_mutex_unlock(&lock);
@@ -292,10 +240,10 @@ CUAPI(cuMemMap,
 
 	pthread_mutex_lock(&lock);
 	memory = memory_get(handle);
-	within = find(&reserved, ptr);
+	within = areas_find(&reserved, ptr);
 	if (memory && within && size && !offset && !flags && size <= memory->bytes &&
 	    ptr % granularity() == 0 && size % granularity() == 0 &&
-	    size <= within->bytes - (ptr - within->base) && !overlaps(&mapped, ptr, size)) {
+	    size <= within->bytes - (ptr - within->base) && !areas_overlaps(&mapped, ptr, size)) {
 		const struct area area = { .base = ptr, .bytes = size, .memory = memory };
 
 		rc = CUDA_ERROR_OUT_OF_MEMORY;
@@ -308,7 +256,7 @@ CUAPI(cuMemMap,
 		}
 		if (memory->fd >= 0 && mmap((void *)ptr, size, PROT_NONE, MAP_SHARED | MAP_FIXED,
 					    memory->fd, 0) != MAP_FAILED &&
-		    add(&mapped, &area)) {
+		    areas_add(&mapped, &area)) {
 			madvise((void *)ptr, size, MADV_DONTFORK);
 			memory->maps++;
 			rc = CUDA_SUCCESS;
@@ -324,7 +272,7 @@ static bool whole(const CUdeviceptr ptr, const size_t size)
 	CUdeviceptr at = ptr;
 
 	while (at < ptr + size) {
-		const struct area *const area = find(&mapped, at);
+		const struct area *const area = areas_find(&mapped, at);
 
 		if (!area || area->base != at)
 			return false;
@@ -341,11 +289,11 @@ CUAPI(cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size))
 	pthread_mutex_lock(&lock);
 	if (whole(ptr, size)) {
 		while (at < ptr + size) {
-			struct area *const area = find(&mapped, at);
+			struct area *const area = areas_find(&mapped, at);
 			struct memory *const memory = area->memory;
 
 			at += area->bytes;
-			drop(&mapped, area);
+			areas_drop(&mapped, area);
 			memory->maps--;
 			memory_end(memory);
 		}
@@ -377,7 +325,7 @@ CUAPI(cuMemSetAccess, (CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc
 	pthread_mutex_lock(&lock);
 	if (whole(ptr, size)) {
 		while (at < ptr + size) {
-			struct area *const area = find(&mapped, at);
+			struct area *const area = areas_find(&mapped, at);
 
 			area->access = access;
 			at += area->bytes;
@@ -399,7 +347,7 @@ CUAPI(cuMemGetAccess, (unsigned long long *flags, const CUmemLocation *location,
 	if (!flags || !location || !location_card(location, &card))
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	area = find(&mapped, ptr);
+	area = areas_find(&mapped, ptr);
 	if (area)
 		*flags = area->access;
 	pthread_mutex_unlock(&lock);
@@ -414,7 +362,7 @@ CUAPI(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void 
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	area = find(&mapped, (CUdeviceptr)addr);
+	area = areas_find(&mapped, (CUdeviceptr)addr);
 	if (area) {
 		area->memory->refs++;
 		*handle = (CUmemGenericAllocationHandle)(uintptr_t)area->memory;
