@@ -2,7 +2,7 @@
 """Keeps the rows of the .def files, the wrappers and the exports of libcuquota.so the same set.
 
 exports.py map OUT DEF...            write the linker's version script (anonymous: a version node would hide
-                                     the exports from callers bound to another version, see DESIGN.md "Doors")
+                                     the exports from callers bound to another version, see shim/README.md)
 exports.py wrappers DEF... -- OBJ... fail unless the objects define exactly the HOOK rows
 exports.py library LIB DEF...        fail unless the library exports exactly the HOOK rows and the doors
 """
