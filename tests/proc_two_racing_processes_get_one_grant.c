@@ -19,9 +19,9 @@ static const struct member *own;
 #endif
 
 /*
- * In every eighth round both linger between sum and commit, so that they overlap there. In the others they agree on a moment at
- * which to announce, so that each one's store and its load of the other's are within a few ns of the other's: only then can
- * a store that is not sequentially consistent still wait in its core while the load is done.
+ * In every eighth round both linger between sum and commit, so that they overlap there. In the others they agree on
+ * a moment at which to announce, so that each one's store and its load of the other's are within a few ns of the
+ * other's: only then can a store that is not sequentially consistent still wait in its core while the load is done.
  */
 static void at_point(const char *name)
 {

@@ -1,7 +1,7 @@
 /*
- * Of growers in each other's way the lowest slot stays and the others stand back, also if the lowest appears only while
- * another, lowest until then, is waiting: slot 2 is stopped with an announcement, slot 1 waits for it, slot 0 comes and
- * fits beside slot 2. It must not have to wait until slot 1 gives up.
+ * Of growers in each other's way the lowest slot stays and the others stand back, also if the lowest appears only
+ * while another, lowest until then, is waiting: slot 2 is stopped with an announcement, slot 1 waits for it, slot 0
+ * comes and fits beside slot 2. It must not have to wait until slot 1 gives up.
  */
 #include "proc_helper.h"
 

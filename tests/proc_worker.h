@@ -213,8 +213,8 @@ TEST_USED static void really_gives(uint64_t units)
 }
 
 /*
- * In a child that outlives its parent, a worker: the test, a subreaper that inherits it, is still there. The worker's own
- * end is no end of the test.
+ * In a child that outlives its parent, a worker: the test, a subreaper that inherits it, is still there. The
+ * worker's own end is no end of the test.
  */
 TEST_USED static bool test_lives(pid_t worker)
 {
