@@ -47,7 +47,7 @@ static void begin(struct self *self, const struct order *o, struct answer *a)
 static void go_on(struct self *self, const struct order *o, struct answer *a)
 {
 	point_arm("account.committed", 1, 0);
-	world.shared->stop = 1;
+	__atomic_store_n(&world.shared->stop, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST) < 2)
 		sched_yield();
 	charging = true;
@@ -55,7 +55,7 @@ static void go_on(struct self *self, const struct order *o, struct answer *a)
 	while (__atomic_load_n(&charging, __ATOMIC_SEQ_CST) &&
 	       __atomic_load_n(&self->member->growing, __ATOMIC_SEQ_CST) != 2)
 		sched_yield();
-	world.shared->stop = 2;
+	__atomic_store_n(&world.shared->stop, 2, __ATOMIC_SEQ_CST);
 	CHECK_EQ(pthread_join(grower, NULL), 0);
 	CHECK_EQ(pthread_join(charger, NULL), 0);
 	a->rc = grown;
