@@ -9,11 +9,10 @@
 #define MIB (1ull << 20)
 #define PIECE (2 * MIB)
 #define THREADS 8
-#define SHARED 4
 
 #define KEPT 32 /* by each thread over a pause, so that what was refunded too early shows */
 
-static CUmemGenericAllocationHandle shared[SHARED], kept[THREADS][KEPT];
+static CUmemGenericAllocationHandle shared[THREADS], kept[THREADS][KEPT];
 /* Looked up once: a look-up at each call would keep the threads apart. */
 static __typeof__(&cuMemCreate) mem_create;
 static __typeof__(&cuMemRelease) mem_release;
@@ -36,10 +35,11 @@ static CUmemGenericAllocationHandle create(unsigned size)
 	return handle;
 }
 
-/* What all threads do at the same few places; any of these may be refused by the driver. */
-static void meddle(unsigned *seed)
+/* At an address that is the thread's own, at handles that are all threads'; any of these may be refused by the driver. */
+static void meddle(unsigned own, unsigned *seed)
 {
-	const unsigned place = next(seed) % SHARED;
+	const CUdeviceptr here = shared_at + own * PIECE;
+	const unsigned place = next(seed) % THREADS;
 	CUmemGenericAllocationHandle handle = 0;
 
 	switch (next(seed) % 4) {
@@ -51,11 +51,11 @@ static void meddle(unsigned *seed)
 		break;
 	case 1:
 		handle = create(1);
-		(void)!CU(cuMemMap)(shared_at + place * PIECE, PIECE, 0, handle, 0);
+		(void)!CU(cuMemMap)(here, PIECE, 0, handle, 0);
 		CHECK_EQ(mem_release(handle), CUDA_SUCCESS);
 		break;
 	case 2:
-		(void)!CU(cuMemUnmap)(shared_at + place * PIECE, PIECE);
+		(void)!CU(cuMemUnmap)(here, PIECE);
 		break;
 	default:
 		if (CU(cuMemRetainAllocationHandle)(&handle, (void *)(shared_at + place * PIECE)) == CUDA_SUCCESS)
@@ -101,7 +101,7 @@ static void *churn(void *arg)
 			keep(kept[(uintptr_t)arg % THREADS], &seed);
 			break;
 		default:
-			meddle(&seed);
+			meddle((uintptr_t)arg % THREADS, &seed);
 		}
 	return NULL;
 }
@@ -111,7 +111,7 @@ static int child(void)
 	CHECK_EQ(CU(cuInit)(0), CUDA_SUCCESS);
 	mem_create = CU(cuMemCreate);
 	mem_release = CU(cuMemRelease);
-	CHECK_EQ(CU(cuMemAddressReserve)(&shared_at, SHARED * PIECE, 0, 0, 0), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuMemAddressReserve)(&shared_at, THREADS * PIECE, 0, 0, 0), CUDA_SUCCESS);
 	for (unsigned turn = 0; turn < (test_long() ? 50 : 5); turn++) {
 		pthread_t thread[THREADS];
 
@@ -121,7 +121,7 @@ static int child(void)
 			CHECK_EQ(pthread_join(thread[i], NULL), 0);
 		step_say("pause", 0, 0);
 	}
-	for (unsigned i = 0; i < SHARED; i++) {
+	for (unsigned i = 0; i < THREADS; i++) {
 		(void)!CU(cuMemUnmap)(shared_at + i * PIECE, PIECE);
 		if (shared[i])
 			CHECK_EQ(mem_release(shared[i]), CUDA_SUCCESS);

@@ -153,7 +153,7 @@ static bool add_handle(CUmemGenericAllocationHandle key, struct allocation *allo
 	if (!handle)
 		return false;
 	handle->key = key;
-	handle->stamp = ++vmm()->stamp;
+	handle->stamp = __atomic_add_fetch(&vmm()->stamp, 1, __ATOMIC_RELEASE);
 	handle->references = 1;
 	handle->allocation = allocation;
 	allocation->users++;
@@ -261,7 +261,7 @@ CUresult vmm_mapped(CUresult rc, CUdeviceptr address, size_t bytes, CUmemGeneric
 			drop_range(old);
 		range->key = address;
 		range->bytes = bytes;
-		range->stamp = ++vmm()->stamp;
+		range->stamp = __atomic_add_fetch(&vmm()->stamp, 1, __ATOMIC_RELEASE);
 		range->allocation = handle->allocation;
 		range->allocation->users++;
 		HASH_ADD(hh, vmm()->ranges, key, sizeof(address), range);
