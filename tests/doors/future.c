@@ -1,5 +1,5 @@
 /*
- * A driver from the future: the simulated one, with a newer ABI of two known names, an unknown allocator, and an unknown
+ * The simulated driver of the future: a newer ABI of two known names, an unknown allocator, and a
  * function that is none. On loading it looks itself up, as the driver of WSL2 does, and walks its stack.
  */
 #define __CUDA_API_VERSION_INTERNAL

@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 		static const char *const second[] = {"libcuquota.so", "tests/doors/malloc.so", "libcuquota.so",
 						     "tests/doors/tracer.so"};
 
-		snprintf(preload[i], sizeof(preload[i]), "LD_PRELOAD=%s:%s%s%s", built(first[i]), built(second[i]), i > 1 ? ":" : "",
+		snprintf(preload[i], sizeof(preload[i]), "LD_PRELOAD=%s:%s%s%s", built(first[i]), built(second[i]),
+			 i > 1 ? ":" : "",
 			 i > 1 ? built("tests/doors/malloc.so") : "");
 	}
 	for (int turn = 0; turn < 200; turn++) {

@@ -32,7 +32,7 @@ static void *reach(void *arg)
 	CHECK(is_hook(found));
 	CHECK_RC(((__typeof__(&cuDriverGetVersion))dlsym(driver, "cuDriverGetVersion"))(&version), CUDA_SUCCESS);
 	CHECK_GE(version, 11000);
-	/* Through the wrapper into the driver, which has no context: were it led back into the wrapper, it would not end. */
+	/* Into the driver, which has no context: were it led back into the wrapper, it would not end. */
 	CHECK_NE((int)((__typeof__(&cuMemGetInfo_v2))found)(&shown_free, &total), CUDA_SUCCESS);
 	return found;
 }

@@ -19,8 +19,8 @@ static void client(void)
 		}
 		/* What dlsym and the resolver say must be the same, be it a wrapper or the driver's own. */
 		if (!row->pointer || row->pointer != by_name)
-			FAIL("%s, %d, %lu is %p, want %p of %s", row->name, row->version, row->flags, row->pointer, by_name,
-			     row->symbol);
+			FAIL("%s, %d, %lu is %p, want %p of %s", row->name, row->version, row->flags, row->pointer,
+			     by_name, row->symbol);
 		hooks += is_hook(row->pointer);
 	}
 	CHECK_GE(hooks, 6); /* the resolvers, allocation and what is shown, at the least */
