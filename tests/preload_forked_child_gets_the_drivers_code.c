@@ -1,6 +1,6 @@
 /*
  * A forked child of a program that uses the device: its allocation gets the driver's own code, nothing is counted twice
- * while it lives, and its end takes nothing from its parent. A fork in the middle of other threads' allocations does not hang.
+ * while it lives, and its end takes nothing from its parent. A fork amid other threads' allocations does not hang.
  *
  * report: FE-02
  */

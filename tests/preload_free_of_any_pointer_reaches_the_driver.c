@@ -37,7 +37,8 @@ static void expect(const char *what, CUdeviceptr pointer, CUresult want)
 int main(int argc, char **argv)
 {
 	char trace[PATH_MAX];
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", trace, NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "SIMGPU_FAULT=cuMemFree_v2@2-3:999",
+				   trace, NULL};
 	CUdeviceptr large, small, gone, mapped;
 	size_t before;
 	int host;
@@ -52,6 +53,8 @@ int main(int argc, char **argv)
 	CHECK_EQ(CU(cuMemFree_v2)(gone), CUDA_SUCCESS);
 	CHECK_EQ(CU(cuMemAddressReserve)(&mapped, 2 * MIB, 0, 0, 0), CUDA_SUCCESS);
 
+	expect("a large block, and the driver fails", large, CUDA_ERROR_UNKNOWN);
+	expect("a small block, and the driver fails", small, CUDA_ERROR_UNKNOWN);
 	expect("nothing", 0, CUDA_SUCCESS);
 	expect("freed already", gone, CUDA_ERROR_INVALID_VALUE);
 	expect("inside a large block", large + 4096, CUDA_ERROR_INVALID_VALUE);

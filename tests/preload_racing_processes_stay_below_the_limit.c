@@ -47,7 +47,7 @@ static CUresult take_pitched(struct item *item)
 {
 	size_t pitch;
 
-	return CU(cuMemAllocPitch_v2)(&item->pointer, &pitch, 1 + below(100000), 1 + below(400), 4);
+	return CU(cuMemAllocPitch_v2)(&item->pointer, &pitch, 1 + below(3000), 1 + below(20000), 4);
 }
 
 static CUresult take_managed(struct item *item)
@@ -187,10 +187,12 @@ static void race(const char *self, const struct family *family, int ms)
 		FAIL("%s: at most %lld bytes were held, %lld above the limit", family->name, (long long)most,
 		     (long long)(most - (int64_t)LIMIT));
 	if (most < (int64_t)(LIMIT * 9 / 10) || !refused)
-		FAIL("%s: at most %lld bytes were held and %u calls refused: no race", family->name, (long long)most, refused);
+		FAIL("%s: at most %lld bytes were held and %u calls refused: no race", family->name, (long long)most,
+		     refused);
 	CHECK_EQ(truth_held(NULL, 0, "racers"), (int64_t)0);
 	CHECK_EQ(truth_reset(NULL), 0);
-	printf("%s: at most %lld of %lld bytes, %u refusals\n", family->name, (long long)most, (long long)LIMIT, refused);
+	printf("%s: at most %lld of %lld bytes, %u refusals\n", family->name, (long long)most, (long long)LIMIT,
+	       refused);
 }
 
 int main(int argc, char **argv)

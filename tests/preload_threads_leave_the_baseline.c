@@ -1,6 +1,6 @@
 /*
- * Eight threads allocate and free at random, 1 KiB to 64 MiB, and free nothing, the same twice, and what is nobody's: what
- * is shown as used never leaves 0..limit, and at the end it is what it was, as is what the simulated card holds.
+ * Eight threads allocate and free at random, 1 KiB to 64 MiB, and free nothing, the same twice, and what is nobody's:
+ * what is shown as used never leaves 0..limit, and at the end it is what it was, as is what the simulated card holds.
  *
  * report: AC-01
  */
@@ -85,7 +85,8 @@ static void teach(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=8G", "SIMGPU_TAG=t", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=8G", "SIMGPU_TAG=t",
+				   NULL};
 	pthread_t threads[THREADS];
 	int64_t held;
 

@@ -6,7 +6,7 @@
 #include "policy/extent.h"
 
 #define GRAIN (2ull << 20)
-#define AT    (0x7f0000000000ull)
+#define AT (0x7f0000000000ull)
 
 static unsigned given;
 static bool keep;

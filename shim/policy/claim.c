@@ -34,7 +34,7 @@ bool capturing(void)
 	return __atomic_load_n(&captures, __ATOMIC_RELAXED) != 0;
 }
 
-/* In whole grains. Managed memory may take less, page by page; nobody tells us when, so it is charged as if it did not. */
+/* In whole grains. Managed memory may take less, page by page; as nobody tells us when, it is charged like the rest. */
 static uint32_t whole_units(const struct device *device, size_t bytes)
 {
 	const uint32_t units = seat_units(bytes), grain = device->grain;
@@ -136,7 +136,7 @@ void claim_settle(struct claim *claim, size_t bytes)
 	claim->units = units;
 }
 
-/* Does the driver know an allocation that begins there? Only a clear no is one. Then also how large it is, 0: not told. */
+/* Does the driver know an allocation that begins there? Only a clear no is one. `bytes`: its size, 0 not told. */
 static bool is_alive(CUdeviceptr pointer, size_t *bytes)
 {
 	CUdeviceptr base = 0;

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#define GAP_NS 1000000ull /* asking the driver is not free: at most one measurement in so long */
+#define GAP_NS 1000000ull /* asking the driver is not free: after a measurement that was disturbed, none for so long */
 
 struct moves {
 	uint64_t inside;  /* brackets that are open */
@@ -75,11 +75,8 @@ static uint64_t own_word(const struct device *device)
 
 bool quiet_begin(const struct device *device, bool moving, struct quiet *quiet)
 {
-	const uint64_t now = segment_now_ns();
-
-	if (now < __atomic_load_n(&moves()->next_ns, __ATOMIC_RELAXED))
+	if (segment_now_ns() < __atomic_load_n(&moves()->next_ns, __ATOMIC_RELAXED))
 		return false;
-	__atomic_store_n(&moves()->next_ns, now + GAP_NS, __ATOMIC_RELAXED);
 	quiet->threads = __atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST);
 	quiet->moves = __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST);
 	if ((quiet->threads > 1 && !moving) || !alone(quiet))
@@ -100,17 +97,18 @@ bool quiet_end(const struct device *device, const struct quiet *quiet, size_t *n
 
 void quiet_learn(const struct device *device, const struct quiet *quiet)
 {
+	size_t now_free = 0;
+	const bool undisturbed = quiet_end(device, quiet, &now_free);
 	uint32_t unknown = 0, returns;
-	size_t now_free;
 
-	if (!quiet_end(device, quiet, &now_free))
-		return;
-	if (now_free == quiet->free + extent_bytes())
+	if (undisturbed && now_free == quiet->free + extent_bytes()) {
 		returns = 1;
-	else if (now_free == quiet->free)
+	} else if (undisturbed && now_free == quiet->free) {
 		returns = 2;
-	else
+	} else {
+		__atomic_store_n(&moves()->next_ns, segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
 		return;
+	}
 	if (__atomic_compare_exchange_n(&seat_member(device)->segment->header->small_returns, &unknown, returns, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		log_info("%s: the driver %s a grain that small blocks have left", device->name,

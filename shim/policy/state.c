@@ -242,7 +242,8 @@ static enum process_mode join_all(bool own)
 		return PROCESS_DENIED;
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
-	if (seat_start() || block_start() || orphan_start() || context_start() || current_start() || vmm_start() || quiet_start()) {
+	if (seat_start() || block_start() || orphan_start() || context_start() || current_start() || vmm_start() ||
+	    quiet_start()) {
 		log_error("no memory that fork wipes can be had from this kernel (4.14 and later have it)");
 		return fail();
 	}
