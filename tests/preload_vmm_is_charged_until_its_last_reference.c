@@ -66,6 +66,16 @@ static int child(void)
 	CHECK_EQ(CU(cuMemUnmap)(at + PIECE, PIECE), CUDA_SUCCESS);
 	step_say("none left", 0, 1);
 
+	a = create(0, true);
+	CHECK_EQ(CU(cuMemMap)(at, PIECE, 0, a, 0), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuMemRetainAllocationHandle)(&again, (void *)at), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuMemUnmap)(at, PIECE), CUDA_SUCCESS);
+	step_say("two references", 0, 1);
+	CHECK_EQ(CU(cuMemRelease)(a), CUDA_SUCCESS);
+	step_say("one reference left", 0, 1);
+	CHECK_EQ(CU(cuMemRelease)(again), CUDA_SUCCESS);
+	step_say("no reference left", 0, 1);
+
 	/* One unmap over two mappings of two handles. */
 	a = create(0, true);
 	b = create(1, true);
@@ -94,6 +104,6 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return child();
 	c = client_capped(self, env);
-	CHECK_EQ(steps_follow(&c, 2 * MIB), 20u);
+	CHECK_EQ(steps_follow(&c, 2 * MIB), 23u);
 	return 0;
 }

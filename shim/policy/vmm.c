@@ -297,9 +297,10 @@ CUresult vmm_retained(CUresult rc, const CUmemGenericAllocationHandle *key, cons
 	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
 		return rc;
 	lock_take(&vmm()->lock);
-	allocation = allocation_at((CUdeviceptr)(uintptr_t)address);
+	/* A handle that we know tells more than the address, which another thread may be mapping or unmapping just now. */
 	handle = find_handle(*key);
-	if (allocation && handle && handle->allocation == allocation) {
+	allocation = handle ? handle->allocation : allocation_at((CUdeviceptr)(uintptr_t)address);
+	if (handle) {
 		handle->references++;
 		allocation->users++;
 	} else if (allocation && !add_handle(*key, allocation)) {
