@@ -48,7 +48,8 @@ bool resolve_is_allocator(const char *name)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i], strlen(kinds[i])))
 			return strstr(name, "Alloc") || strstr(name, "Create");
-	return false;
+	/* A context takes hundreds of MiB: cuGLCtxCreate, and whatever kind comes. */
+	return !strncmp(name, "cu", 2) && strstr(name, "CtxCreate");
 }
 
 bool resolve_takes_memory(const char *name)

@@ -232,6 +232,12 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 	}
 }
 
+/* Does the tenant have other rules than it would get if its members were gone? */
+static bool differs(const struct tenant_wish *wish, const struct tenant_outcome *outcome)
+{
+	return !outcome->administered && (wish->limit != outcome->limit || wish->request != outcome->request);
+}
+
 int member_join(struct member *member, const struct segment *segment, const struct tenant_wish *wish, int reserved,
 		struct tenant_outcome *outcome, char why[SEGMENT_WHY])
 {
@@ -242,8 +248,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 	for (int attempt = 0; attempt < JOIN_ATTEMPTS && rc; attempt++) {
 		tenant = tenant_settle(segment, wish, outcome, &settled);
 		/* Is the tenant whose limit stands in the way, or the table's fullness, only the dead's? */
-		if (!attempt && ((tenant >= 0 && outcome->conflict && !outcome->administered) || tenant == -ENFILE ||
-				 tenant == -ENOSPC)) {
+		if (!attempt && ((tenant >= 0 && differs(wish, outcome)) || tenant == -ENFILE || tenant == -ENOSPC)) {
 			life_settled(settled);
 			member_sweep(segment, segment_now_ns());
 			continue;
@@ -260,6 +265,8 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		}
 		rc = slot < 0 ? slot : 0;
 		if (!rc) {
+			/* Spent: if this slot is given up, its number may be another's by the next try. */
+			reserved = -1;
 			publish(segment, (uint32_t)slot, (uint32_t)tenant, &joined);
 			joined.segment = segment;
 			rc = tenant_entered(segment, (uint32_t)tenant, wish, settled >= 0, outcome);
@@ -271,6 +278,8 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		if (rc && rc != -ESTALE)
 			break;
 	}
+	if (reserved >= 0)
+		close(reserved);
 	if (rc) {
 		explain(segment, wish, outcome, rc, why);
 		return rc;

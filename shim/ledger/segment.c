@@ -171,33 +171,44 @@ static void fill(struct cuquota_header *header, const char *uuid, uint64_t devic
 	header->epoch = 1;
 }
 
+bool segment_is_of_this_boot(const struct segment *segment)
+{
+	static const uint8_t unknown[16];
+	uint8_t id[16];
+
+	read_boot_id(id);
+	/* Without /proc nothing is known, and the file is believed. */
+	return !memcmp(id, unknown, sizeof(id)) || !memcmp(segment->header->boot_id, id, sizeof(id));
+}
+
+void segment_note_boot(const struct segment *segment)
+{
+	read_boot_id(segment->header->boot_id);
+}
+
 /*
  * Make the file nameless and give it its name when it is whole; a loser of a race finds the winner's. Without
- * O_TMPFILE or /proc it is made under a name of its own first, which a kill at this point leaves behind (empty of use
- * and never read).
+ * O_TMPFILE or /proc (`named`) it is made under a name of its own first, which a kill at this point leaves behind
+ * (empty of use and never read).
  */
-static int create(int folder, const char *name, const char *uuid, uint64_t device_bytes, char why[SEGMENT_WHY])
+static int create_as(bool named, int folder, const char *name, const char *uuid, uint64_t device_bytes)
 {
 	char made[SEGMENT_PATH], link_from[64];
 	struct cuquota_header *header;
-	bool named = false;
 	int file, rc;
 
-	file = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (file < 0) {
+	if (named) {
 		uint64_t random = 0;
 
 		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 			random = segment_now_ns();
 		snprintf(made, sizeof(made), ".new-%016llx", (unsigned long long)random);
 		file = openat(folder, made, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-		named = true;
+	} else {
+		file = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	}
-	if (file < 0) {
-		rc = -errno;
-		snprintf(why, SEGMENT_WHY, "cannot create %s in the ledger folder: %s", name, strerror(-rc));
-		return rc;
-	}
+	if (file < 0)
+		return -errno;
 	POINT("segment.made");
 	rc = -posix_fallocate(file, 0, CUQUOTA_FILE_BYTES);
 	if (!rc && fchmod(file, 0666))
@@ -222,8 +233,15 @@ static int create(int folder, const char *name, const char *uuid, uint64_t devic
 	if (named)
 		unlinkat(folder, made, 0);
 	close(file);
-	if (rc == -EEXIST)
-		rc = 0;
+	return rc == -EEXIST ? 0 : rc;
+}
+
+static int create(int folder, const char *name, const char *uuid, uint64_t device_bytes, char why[SEGMENT_WHY])
+{
+	int rc = create_as(false, folder, name, uuid, device_bytes);
+
+	if (rc && rc != -ENOSPC)
+		rc = create_as(true, folder, name, uuid, device_bytes);
 	if (rc)
 		snprintf(why, SEGMENT_WHY, "cannot create %s in the ledger folder: %s", name, strerror(-rc));
 	return rc;

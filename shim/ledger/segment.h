@@ -41,6 +41,11 @@ void segment_close(struct segment *segment);
 /* Does the path still name the file that is mapped? False after rm, logind's clean-up or a replacement. */
 bool segment_is_linked(const struct segment *segment);
 
+/* Are the times in the file of this boot of the kernel? */
+bool segment_is_of_this_boot(const struct segment *segment);
+/* They are now. Under the settle byte, after the old ones were cleared. */
+void segment_note_boot(const struct segment *segment);
+
 /* CLOCK_MONOTONIC in ns: the clock of every time in the ledger. */
 uint64_t segment_now_ns(void);
 

@@ -194,6 +194,23 @@ static void report(const struct cuquota_tenant *record, const struct tenant_wish
 			    (wish->request && wish->request != outcome->request);
 }
 
+/* A folder on disk outlives the kernel: what was promised before it ended is not waited for. */
+static int enter_boot(const struct segment *segment)
+{
+	int settled = life_settle(segment, SETTLE_MS);
+
+	if (settled < 0)
+		return settled;
+	if (!segment_is_of_this_boot(segment)) {
+		for (uint32_t i = 0; i < segment->tenant_count; i++)
+			__atomic_store_n(&segment_tenant(segment, i)->left_ns, 0, __ATOMIC_SEQ_CST);
+		POINT("tenant.old_boot_cleared");
+		segment_note_boot(segment);
+	}
+	life_settled(settled);
+	return 0;
+}
+
 int tenant_settle(const struct segment *segment, const struct tenant_wish *wish, struct tenant_outcome *outcome,
 		  int *settled)
 {
@@ -206,6 +223,11 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	memset(outcome, 0, sizeof(*outcome));
 	if (strlen(wish->name) >= CUQUOTA_NAME || !wish->name[0])
 		return -ENAMETOOLONG;
+	if (!segment_is_of_this_boot(segment)) {
+		index = enter_boot(segment);
+		if (index)
+			return index;
+	}
 	index = tenant_find(segment, wish->name);
 	if (index >= 0 && tenant_has_members(segment, (uint32_t)index)) {
 		record = segment_tenant(segment, (uint32_t)index);

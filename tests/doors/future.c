@@ -1,6 +1,6 @@
 /*
- * The simulated driver of the future: a newer ABI of two known names, an unknown allocator, and a
- * function that is none. On loading it looks itself up, as the driver of WSL2 does, and walks its stack.
+ * The simulated driver of the future: a newer ABI of two known names, an unknown allocator, an
+ * unknown way to make a context, and a function that is neither. On loading it looks itself up, as the driver of WSL2 does, and walks its stack.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -35,6 +35,12 @@ int cuMemAllocShiny(void)
 	return 14;
 }
 
+int cuShinyCtxCreate(void);
+int cuShinyCtxCreate(void)
+{
+	return 14;
+}
+
 int cuFrobnicate(void);
 int cuFrobnicate(void)
 {
@@ -51,6 +57,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint
 		{"cuMemAlloc", cuMemAlloc_v3},
 		{"cuMemGetInfo", cuMemGetInfo_v3},
 		{"cuMemAllocShiny", cuMemAllocShiny},
+		{"cuShinyCtxCreate", cuShinyCtxCreate},
 		{"cuFrobnicate", cuFrobnicate},
 	};
 

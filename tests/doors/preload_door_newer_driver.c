@@ -1,5 +1,5 @@
 /*
- * A driver newer than we are. An unknown allocator, and an unknown ABI of a known one, are refused under a limit, also
+ * A driver newer than we are. An unknown allocator or maker of contexts, and an unknown ABI of a known allocator, are refused under a limit, also
  * where they were looked up before anybody knew of a limit; it is said once for each. What takes no memory passes, and
  * without a limit everything does. The driver gets its own functions when it looks itself up, and a stack can be walked
  * through our front ends.
@@ -15,7 +15,7 @@ static void client(bool limited)
 	__typeof__(&cuGetProcAddress_v2) ask;
 	CUresult none;
 	void (*look)(void);
-	void *pointer, *early[3];
+	void *pointer, *early[4];
 
 	CHECK(found_itself && saw_program);
 	CHECK_EQ(*found_itself, 1);
@@ -29,9 +29,10 @@ static void client(bool limited)
 	early[0] = dlsym(driver, "cuMemAllocShiny");
 	CHECK_RC(ask("cuMemAllocShiny", &early[1], 14000, 0, NULL), CUDA_SUCCESS);
 	CHECK_RC(ask("cuMemAlloc", &early[2], 14000, 0, NULL), CUDA_SUCCESS);
+	early[3] = dlsym(driver, "cuShinyCtxCreate");
 	CHECK_RC(((__typeof__(&cuInit))dlsym(driver, "cuInit"))(0), CUDA_SUCCESS);
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		CHECK(early[i] != NULL);
 		CHECK_EQ(((int (*)(void))early[i])(), limited ? CUDA_ERROR_NOT_SUPPORTED : 14);
 	}
@@ -41,8 +42,8 @@ static void client(bool limited)
 	none = ask("cuNoSuchThing", &pointer, 14000, 0, NULL);
 	CHECK_RC(ask("cuMemAlloc", &pointer, 13000, 0, &status), CUDA_SUCCESS);
 	CHECK_EQ(pointer, dlsym(driver, "cuMemAlloc_v2"));
-	for (int i = 0; i < 2; i++) {
-		static const char *const names[] = {"cuMemAlloc", "cuMemAllocShiny"};
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = {"cuMemAlloc", "cuMemAllocShiny", "cuShinyCtxCreate"};
 
 		CHECK_RC(ask(names[i], &pointer, 14000, 0, &status), CUDA_SUCCESS);
 		CHECK_EQ(!pointer, limited);
@@ -68,7 +69,8 @@ static int lines(const char *self, const char *limit)
 	snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s", built("tests/doors/future"));
 	c = client_capped(again, (const char *[]){limit, path, "SIMGPU_DEVICES=24G", NULL});
 	for (; (line = client_line(&c, DEADLINE_MS)); count++)
-		if (!strstr(line, "cuMemAllocShiny is refused") && !strstr(line, "cuMemAlloc is refused"))
+		if (!strstr(line, "cuMemAllocShiny is refused") && !strstr(line, "cuMemAlloc is refused") &&
+		    !strstr(line, "cuShinyCtxCreate is refused"))
 			FAIL("said: %s", line);
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	return count;
@@ -80,7 +82,7 @@ int main(int argc, char **argv)
 		client(getenv("CUQUOTA_MEMORY_LIMIT") != NULL);
 		return 0;
 	}
-	CHECK_EQ(lines(argv[0], "CUQUOTA_MEMORY_LIMIT=8G"), 2);
-	CHECK_EQ(lines(argv[0], "CUQUOTA_TENANT=another"), 0); /* without a limit */
+	CHECK_EQ(lines(argv[0], "CUQUOTA_MEMORY_LIMIT=8G"), 3);
+	CHECK_EQ(lines(argv[0], "CUQUOTA_LOG=warn"), 0); /* the same tenant, at once after: its limit went with its last member */
 	return 0;
 }
