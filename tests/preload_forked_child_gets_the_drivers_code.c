@@ -10,17 +10,20 @@
 
 #define MIB (1ull << 20)
 
-static volatile int stop;
+static int stop;
 static CUcontext context;
+/* Found before any fork: the loader's locks are not a forked child's to wait for. */
+static __typeof__(&cuMemAlloc_v2) allocate;
+static __typeof__(&cuMemFree_v2) release;
 
 static void *churn(void *unused)
 {
 	CUdeviceptr p;
 
 	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
-	while (!stop) {
-		CHECK_EQ(CU(cuMemAlloc_v2)(&p, 1000), CUDA_SUCCESS);
-		CHECK_EQ(CU(cuMemFree_v2)(p), CUDA_SUCCESS);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		CHECK_EQ(allocate(&p, 1000), CUDA_SUCCESS);
+		CHECK_EQ(release(p), CUDA_SUCCESS);
 	}
 	return unused;
 }
@@ -30,9 +33,9 @@ static int child(CUdeviceptr parents)
 	CUdeviceptr p = 0;
 
 	alarm(10);
-	CHECK_EQ(CU(cuMemAlloc_v2)(&p, MIB), CUDA_ERROR_NOT_INITIALIZED);
-	CHECK_EQ(CU(cuMemAlloc_v2)(&p, 100), CUDA_ERROR_NOT_INITIALIZED);
-	CHECK_EQ(CU(cuMemFree_v2)(parents), CUDA_ERROR_NOT_INITIALIZED);
+	CHECK_EQ(allocate(&p, MIB), CUDA_ERROR_NOT_INITIALIZED);
+	CHECK_EQ(allocate(&p, 100), CUDA_ERROR_NOT_INITIALIZED);
+	CHECK_EQ(release(parents), CUDA_ERROR_NOT_INITIALIZED);
 	return 0;
 }
 
@@ -55,6 +58,8 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	start_capped(argv, env);
+	allocate = CU(cuMemAlloc_v2);
+	release = CU(cuMemFree_v2);
 	context = context_now(0);
 	CHECK_EQ(CU(cuMemAlloc_v2)(&p, 2048 * MIB), CUDA_SUCCESS);
 	before = free_now();
@@ -81,7 +86,7 @@ int main(int argc, char **argv)
 			_exit(child(p));
 		wait_for(pid);
 	}
-	stop = 1;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(pthread_join(threads[i], NULL), 0);
 	CHECK_EQ(CU(cuMemFree_v2)(p), CUDA_SUCCESS);

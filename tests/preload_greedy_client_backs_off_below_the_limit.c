@@ -1,6 +1,7 @@
 /*
- * The way of TensorFlow: 92 % of what the device is said to have in one request, a tenth less after each refusal. It ends
- * below its limit, and what another tenant is shown on the same device and can have of its own stays as it was.
+ * The way of TensorFlow: 92 % of what the device is said to have in one request, a tenth less after each refusal.
+ * It ends below its limit, and what another tenant is shown on the same device and can have of its own stays as it
+ * was.
  *
  * report: HE-07
  */

@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 
-static volatile int stop;
+static int stop;
 
 static void *churn(void *unused)
 {
 	struct block block = {.units = 1}, taken;
 
-	for (uint64_t i = 1; !stop; i++) {
+	for (uint64_t i = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
 		block.pointer = 1ull << 40 | i % 5000 << 12;
 		CHECK_EQ(block_add(&block, block_epoch()), 0);
 		CHECK(block_take(block.pointer, &taken));
@@ -46,7 +46,7 @@ int main(void)
 		if (status)
 			FAIL("child %d ended with %#x", i, status);
 	}
-	stop = 1;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK(block_take(1 << 21, &taken));
 	return 0;

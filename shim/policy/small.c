@@ -146,8 +146,8 @@ int small_enter(struct claim *claim, CUdeviceptr pointer)
 	claim->tokens = 0;
 	if (!used)
 		return 0;
-	if (__builtin_expect(!spares()->touched[index], 0)) {
-		spares()->touched[index] = true;
+	if (__builtin_expect(!__atomic_load_n(&spares()->touched[index], __ATOMIC_RELAXED), 0)) {
+		__atomic_store_n(&spares()->touched[index], true, __ATOMIC_RELAXED);
 		if (!quiet_returns(claim->device))
 			quiet_want(true);
 	}
@@ -198,7 +198,7 @@ void small_review(void)
 	for (unsigned i = 0; (device = device_next(i)); i++) {
 		if (quiet_returns(device) == 1)
 			refund_idle(device);
-		unknown |= spares()->touched[i] && !quiet_returns(device);
+		unknown |= __atomic_load_n(&spares()->touched[i], __ATOMIC_RELAXED) && !quiet_returns(device);
 	}
 	if (!unknown)
 		quiet_want(false);
