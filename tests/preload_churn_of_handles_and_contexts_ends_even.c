@@ -35,7 +35,8 @@ static CUmemGenericAllocationHandle create(unsigned size)
 	return handle;
 }
 
-/* At an address that is the thread's own, at handles that are all threads'; any of these may be refused by the driver. */
+/* At an address that is the thread's own, at handles that are all threads'; any of these may be refused by the
+ * driver. */
 static void meddle(unsigned own, unsigned *seed)
 {
 	const CUdeviceptr here = shared_at + own * PIECE;

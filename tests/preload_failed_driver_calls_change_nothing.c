@@ -1,6 +1,6 @@
 /*
- * A call that the driver refuses leaves the account as it was, whichever call it is; and what was refused to be released
- * is still charged, and refunded once by the call that succeeds.
+ * A call that the driver refuses leaves the account as it was, whichever call it is; and what was refused to be
+ * released is still charged, and refunded once by the call that succeeds.
  */
 #include "steps.h"
 

@@ -75,7 +75,27 @@ static int child(void)
 	return 0;
 }
 
-static const char *const answered[] = {"cuMemAllocAsync", "cuMemAllocAsync_ptsz", "cuMemAllocFromPoolAsync", "cuMemAllocFromPoolAsync_ptsz", "cuArrayCreate", "cuArrayCreate_v2", "cuArray3DCreate", "cuArray3DCreate_v2", "cuMipmappedArrayCreate", "cuMemMapArrayAsync", "cuMemMapArrayAsync_ptsz", "cuGraphAddMemAllocNode", "cuGraphAddNode", "cuGraphAddNode_v2", "cuGraphAddNode_v3", "cuGraphNodeSetParams", "cuGraphNodeSetParams_v2", "cuGraphExecNodeSetParams", "cuGreenCtxCreate"};
+static const char *const answered[] = {
+	"cuMemAllocAsync",
+	"cuMemAllocAsync_ptsz",
+	"cuMemAllocFromPoolAsync",
+	"cuMemAllocFromPoolAsync_ptsz",
+	"cuArrayCreate",
+	"cuArrayCreate_v2",
+	"cuArray3DCreate",
+	"cuArray3DCreate_v2",
+	"cuMipmappedArrayCreate",
+	"cuMemMapArrayAsync",
+	"cuMemMapArrayAsync_ptsz",
+	"cuGraphAddMemAllocNode",
+	"cuGraphAddNode",
+	"cuGraphAddNode_v2",
+	"cuGraphAddNode_v3",
+	"cuGraphNodeSetParams",
+	"cuGraphNodeSetParams_v2",
+	"cuGraphExecNodeSetParams",
+	"cuGreenCtxCreate",
+};
 
 static struct client start(const char *limit, const char *preload)
 {

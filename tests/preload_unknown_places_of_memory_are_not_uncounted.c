@@ -1,6 +1,6 @@
 /*
- * Memory by handle in a locality domain is charged to the device of that domain, and a place that only a later driver may
- * know is refused under a limit. The simulated driver, asked at all, answers with a code of its own.
+ * Memory by handle in a locality domain is charged to the device of that domain, and a place that only a later driver
+ * may know is refused under a limit. The simulated driver, asked at all, answers with a code of its own.
  */
 #include "client.h"
 
@@ -8,7 +8,8 @@
 
 static CUresult create(int type, unsigned char device, size_t bytes)
 {
-	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = (CUmemLocationType)type}};
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				    .location = {.type = (CUmemLocationType)type}};
 	CUmemGenericAllocationHandle handle;
 
 	prop.location.localized.deviceId = device;

@@ -1,7 +1,7 @@
 /*
  * A ledger folder on disk outlives the kernel. What a tenant was promised before the reboot is not waited for, and its
- * limit does not bind whoever comes first now. The file is given the mark of another boot, and a time that would still be
- * kept by this one's clock.
+ * limit does not bind whoever comes first now. The file is given the mark of another boot, and a time that would
+ * still be kept by this one's clock.
  *
  * report: SS-02
  */

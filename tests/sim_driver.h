@@ -19,25 +19,29 @@
 #define MIB (1024 * 1024LL)
 #define GIB (1024 * MIB)
 
-#define DRIVER_NAMES(X)                                                                                                                                                                                            \
-	X(cuInit)                                                                                                                                                                                                  \
-	X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)                                                                                                                                \
-		X(cuDeviceGetUuid) X(cuDeviceTotalMem_v2) X(cuDeviceGetPCIBusId) X(cuDeviceGetByPCIBusId)                                                                                                          \
-			X(cuCtxCreate) X(cuCtxCreate_v2) X(cuCtxCreate_v3) X(cuCtxCreate_v4) X(cuCtxDestroy_v2)                                                                                                    \
-				X(cuCtxAttach) X(cuCtxDetach) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)                                                                                                         \
-					X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxSynchronize)                                                                                                \
-						X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuDevicePrimaryCtxReset_v2)                                                                          \
-							X(cuDevicePrimaryCtxGetState) X(cuMemAlloc) X(cuMemAlloc_v2) X(cuMemFree) X(cuMemFree_v2)                                                                  \
-								X(cuMemAllocPitch_v2) X(cuMemAllocManaged) X(cuMemGetInfo) X(cuMemGetInfo_v2)                                                                      \
-									X(cuMemGetAddressRange_v2) X(cuMemsetD8_v2) X(cuMemsetD32_v2) X(cuMemcpyHtoD_v2)                                                           \
-										X(cuMemcpyDtoH_v2) X(cuMemcpyDtoD_v2) X(cuMemcpy2D_v2) X(cuMemHostAlloc) X(cuMemFreeHost)                                          \
-											X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap)                                      \
-												X(cuMemUnmap) X(cuMemSetAccess) X(cuMemRetainAllocationHandle)                                                     \
-													X(cuMemGetAllocationGranularity) X(cuStreamCreate) X(cuStreamSynchronize)                                  \
-														X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) X(cuModuleLoadData)                        \
-															X(cuModuleGetFunction) X(cuLaunchKernel) X(cuPointerGetAttribute) X(cuGetErrorName)        \
-																X(cuGetErrorString) X(cuGetProcAddress) X(cuGetProcAddress_v2) X(cuGetExportTable) \
-																	X(cuMemAllocAsync)
+/* One list, packed by hand. */
+/* clang-format off */
+#define DRIVER_NAMES(X) \
+	X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) \
+	X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem_v2) \
+	X(cuDeviceGetPCIBusId) X(cuDeviceGetByPCIBusId) X(cuCtxCreate) X(cuCtxCreate_v2) \
+	X(cuCtxCreate_v3) X(cuCtxCreate_v4) X(cuCtxDestroy_v2) X(cuCtxAttach) \
+	X(cuCtxDetach) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSetCurrent) \
+	X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxSynchronize) \
+	X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) \
+	X(cuDevicePrimaryCtxReset_v2) X(cuDevicePrimaryCtxGetState) X(cuMemAlloc) \
+	X(cuMemAlloc_v2) X(cuMemFree) X(cuMemFree_v2) X(cuMemAllocPitch_v2) \
+	X(cuMemAllocManaged) X(cuMemGetInfo) X(cuMemGetInfo_v2) \
+	X(cuMemGetAddressRange_v2) X(cuMemsetD8_v2) X(cuMemsetD32_v2) X(cuMemcpyHtoD_v2) \
+	X(cuMemcpyDtoH_v2) X(cuMemcpyDtoD_v2) X(cuMemcpy2D_v2) X(cuMemHostAlloc) \
+	X(cuMemFreeHost) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate) \
+	X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
+	X(cuMemRetainAllocationHandle) X(cuMemGetAllocationGranularity) X(cuStreamCreate) \
+	X(cuStreamSynchronize) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) \
+	X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \
+	X(cuPointerGetAttribute) X(cuGetErrorName) X(cuGetErrorString) \
+	X(cuGetProcAddress) X(cuGetProcAddress_v2) X(cuGetExportTable) X(cuMemAllocAsync)
+/* clang-format on */
 
 static struct {
 #define X(name) __typeof__(&name) name;

@@ -25,7 +25,8 @@ struct member {
 
 /*
  * Join. 0, or what tenant_settle says, or -ENFILE when all slots are taken, with a reason in `why`. `reserved` as in
- * life_take; on an error it is closed. `segment` must outlive the member. Forgets the dead first when the last sweep is over 50 ms old.
+ * life_take; on an error it is closed. `segment` must outlive the member. Forgets the dead first when
+ * the last sweep is over 50 ms old.
  */
 int member_join(struct member *member, const struct segment *segment, const struct tenant_wish *wish, int reserved,
 		struct tenant_outcome *outcome, char why[SEGMENT_WHY]);

@@ -297,7 +297,8 @@ CUresult vmm_retained(CUresult rc, const CUmemGenericAllocationHandle *key, cons
 	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
 		return rc;
 	lock_take(&vmm()->lock);
-	/* A handle that we know tells more than the address, which another thread may be mapping or unmapping just now. */
+	/* A handle that we know tells more than the address, which another thread may be mapping or
+	 * unmapping just now. */
 	handle = find_handle(*key);
 	allocation = handle ? handle->allocation : allocation_at((CUdeviceptr)(uintptr_t)address);
 	if (handle) {

@@ -1,6 +1,7 @@
 /*
  * The simulated driver of the future: a newer ABI of two known names, an unknown allocator, an
- * unknown way to make a context, and a function that is neither. On loading it looks itself up, as the driver of WSL2 does, and walks its stack.
+ * unknown way to make a context, and a function that is neither. On loading it looks itself up, as the driver of WSL2
+ * does, and walks its stack.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

@@ -1,8 +1,8 @@
 /*
- * A driver newer than we are. An unknown allocator or maker of contexts, and an unknown ABI of a known allocator, are refused under a limit, also
- * where they were looked up before anybody knew of a limit; it is said once for each. What takes no memory passes, and
- * without a limit everything does. The driver gets its own functions when it looks itself up, and a stack can be walked
- * through our front ends.
+ * A driver newer than we are. An unknown allocator or maker of contexts, and an unknown ABI of a known allocator, are
+ * refused under a limit, also where they were looked up before anybody knew of a limit; it is said once for each.
+ * What takes no memory passes, and without a limit everything does. The driver gets its own functions when it looks
+ * itself up, and a stack can be walked through our front ends.
  */
 #include "doors/door.h"
 
@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	CHECK_EQ(lines(argv[0], "CUQUOTA_MEMORY_LIMIT=8G"), 3);
-	CHECK_EQ(lines(argv[0], "CUQUOTA_LOG=warn"), 0); /* the same tenant, at once after: its limit went with its last member */
+	/* The same tenant, at once after: its limit went with its last member. */
+	CHECK_EQ(lines(argv[0], "CUQUOTA_LOG=warn"), 0);
 	return 0;
 }
