@@ -122,9 +122,10 @@ static void a_key_that_names_no_device_is_said(void **state)
 	close(pipes[1]);
 	length = read(pipes[0], text, sizeof(text) - 1);
 	text[length > 0 ? length : 0] = '\0';
-	assert_string_equal(text, "cuquota: CUQUOTA_MEMORY_LIMIT names GPU-77, which is not among the visible devices\n"
-				  "cuquota: CUQUOTA_MEMORY_LIMIT names device 2, but only 2 are visible\n"
-				  "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the visible devices\n");
+	assert_string_equal(text,
+			    "cuquota: CUQUOTA_MEMORY_LIMIT names GPU-77, which is not among the visible devices\n"
+			    "cuquota: CUQUOTA_MEMORY_LIMIT names device 2, but only 2 are visible\n"
+			    "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the visible devices\n");
 	assert_false(settings_names_absent(SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f=1G,1=2G"), devices, 2, false));
 	close(pipes[0]);
 	close(saved);
