@@ -137,20 +137,15 @@ static int take_hold(const struct segment *segment, uint32_t slot, int reserved,
 	if (file < 0)
 		return file;
 	rc = lock_byte(file, HOLD_BYTE(slot), F_WRLCK);
-	if (!rc && reserved >= 0) {
-		rc = dup3(file, reserved, O_CLOEXEC) < 0 ? -errno : 0;
-		close(file);
-		file = reserved;
-	} else if (rc) {
-		close(file);
-	}
-	if (!rc && fstat(file, &stat_now)) {
+	if (!rc && fstat(file, &stat_now))
 		rc = -errno;
+	if (!rc && reserved >= 0 && dup3(file, reserved, O_CLOEXEC) < 0)
+		rc = -errno;
+	if (rc || reserved >= 0)
 		close(file);
-	}
 	if (rc)
 		return rc;
-	lock->hold = file;
+	lock->hold = reserved >= 0 ? reserved : file;
 	lock->device = (uint64_t)stat_now.st_dev;
 	lock->inode = (uint64_t)stat_now.st_ino;
 	return 0;

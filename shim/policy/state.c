@@ -78,10 +78,8 @@ enum process_mode process_decide(void)
 	return mode;
 }
 
-/*
- * The hold locks must close after the driver's files do, and descriptors are closed from the lowest: so the lowest
- * are kept free from the driver and given to them. Never 0 to 2, which programs take for granted.
- */
+/* The hold locks get the lowest descriptors, so that they end after the driver's files (life.h): they are kept free
+ * from the driver for them. Never 0 to 2, which programs take for granted. */
 static void reserve(void)
 {
 	int file = open("/dev/null", O_PATH | O_CLOEXEC);
