@@ -16,15 +16,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define SEATS 4 /* of a device, in turn: a thread may still be using the one before */
-#define REJOINS 64
+#define SEATS 4	   /* of a device, in turn: a thread may still be using the one before */
+#define REJOINS 64 /* each leaves a mapping and a descriptor behind */
 #define CHECK_NS 1000000000ull
 #define INHERITED 64
 
 struct seats {
 	struct seat seat[DEVICES_MAX][SEATS];
 	uint32_t joins[DEVICES_MAX];
+	bool left_alone[DEVICES_MAX]; /* and said so */
 	pthread_mutex_t joining;
 };
 
@@ -105,9 +107,10 @@ static int open_segment(struct device *device, char why[SEGMENT_WHY])
 	return 0;
 }
 
+/* Only a joining that succeeds moves on to the next seat: the one in use is never written to. */
 int seat_join(struct device *device, unsigned index, int reserved, char why[SEGMENT_WHY])
 {
-	const uint32_t n = ++seats()->joins[index];
+	const uint32_t n = seats()->joins[index] + 1;
 	struct seat *const seat = &seats()->seat[index][n % SEATS];
 	struct tenant_outcome outcome = {0};
 	char name[SETTINGS_TENANT];
@@ -119,13 +122,17 @@ int seat_join(struct device *device, unsigned index, int reserved, char why[SEGM
 		strcpy(why, "a setting cannot hold on this device");
 	if (!rc)
 		rc = open_segment(device, why);
-	if (rc)
+	if (rc) {
+		if (reserved >= 0)
+			close(reserved);
 		return rc;
+	}
 	memset(seat, 0, sizeof(*seat));
 	seat->number = (uint8_t)(n % 255 + 1);
 	rc = member_join(&seat->member, device->segment, &wish, reserved, &outcome, why);
 	if (rc)
 		return rc;
+	seats()->joins[index] = n;
 	hold_of[index] = seat->member.life.hold;
 	hold_noted[index] = true;
 	__atomic_store_n(&device->member, &seat->member, __ATOMIC_RELEASE);
@@ -165,10 +172,16 @@ static void rejoin(struct device *device, unsigned index)
 {
 	char why[SEGMENT_WHY] = "";
 
-	if (seats()->joins[index] >= REJOINS)
-		return;
 	if (member_revive(seat_member(device)) == 0)
 		return;
+	if (seats()->joins[index] >= REJOINS) {
+		if (!seats()->left_alone[index])
+			log_error("%s: the place in the ledger was lost %u times and is not had again: other processes "
+				  "no longer see what this one holds; find out who removes or replaces %s.ledger",
+				  device->name, REJOINS, device->segment->path);
+		seats()->left_alone[index] = true;
+		return;
+	}
 	if (seat_join(device, index, -1, why)) {
 		log_error("%s: the place in the ledger is lost and cannot be had again: %s", device->name, why);
 		return;

@@ -18,7 +18,7 @@ struct seat {
 
 /* Makes the handles, or finds them wiped in a forked child. 0 or -ENOMEM. */
 int seat_start(void);
-/* Join the ledger of a device that has none of ours yet, with a new seat. 0 or -errno with the reason. */
+/* Join the ledger of a device with a new seat. 0 or -errno with the reason; `reserved` as in member_join. */
 int seat_join(struct device *device, unsigned index, int reserved, char why[SEGMENT_WHY]);
 bool seat_is_joined(const struct device *device);
 /* Close the hold locks that a parent left to this process; its own cuInit succeeded. */

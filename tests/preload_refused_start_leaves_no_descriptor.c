@@ -1,0 +1,33 @@
+/*
+ * A program whose ledger cannot be had is denied, and may try again as often as it likes: no descriptor stays open.
+ */
+#include "client.h"
+
+#include <dirent.h>
+
+static unsigned descriptors(void)
+{
+	DIR *const all = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	CHECK(all);
+	while (readdir(all))
+		count++;
+	closedir(all);
+	return count;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_DIR=/nowhere/at/all",
+				   "CUQUOTA_LOG=off", NULL};
+	unsigned before;
+
+	start_capped(argv, env);
+	CHECK_EQ(CU(cuInit)(0), CUDA_ERROR_NOT_PERMITTED);
+	before = descriptors();
+	for (int i = 0; i < 8; i++)
+		CHECK_EQ(CU(cuInit)(0), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(descriptors(), before);
+	return 0;
+}
