@@ -127,7 +127,7 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	}
 	low &= -page;
 	if (mprotect((void *)low, high - low, protection | PROT_WRITE)) {
-		log_info("cannot rewrite the symbol table of %s: %s; programs that read it themselves are not covered",
+		log_warn("cannot rewrite the symbol table of %s: %s; programs that read it themselves are not covered",
 			 image->path, strerror(errno));
 		return;
 	}
@@ -142,25 +142,42 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	mprotect((void *)low, high - low, protection);
 }
 
-/* One thread at a time, since the pages are made read-only again; the others wait for it, though not for long. */
-static void rewrite_once(struct library *library, const struct elf_image *image)
+/* One thread at a time, since the pages are made read-only again; the others wait for it, though not for long. False:
+ * it is done already, or will be. */
+static bool take_patch(int *patch)
 {
 	const int self = getpid();
 
 	for (int turn = 0; turn < 10000; turn++) {
-		int owner = __atomic_load_n(&library->patch, __ATOMIC_ACQUIRE);
+		int owner = __atomic_load_n(patch, __ATOMIC_ACQUIRE);
 
 		if (owner == PATCHED)
-			return;
+			return false;
 		/* A PID that is not ours: we are a child forked while a thread of the parent was at it. */
-		if (owner != self && __atomic_compare_exchange_n(&library->patch, &owner, self, false, __ATOMIC_ACQ_REL,
-								 __ATOMIC_RELAXED)) {
-			rewrite(library, image, true);
-			__atomic_store_n(&library->patch, PATCHED, __ATOMIC_RELEASE);
-			return;
-		}
+		if (owner != self &&
+		    __atomic_compare_exchange_n(patch, &owner, self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return true;
 		sched_yield();
 	}
+	return false;
+}
+
+static void rewrite_own(struct library *library, const struct elf_image *image)
+{
+	if (!take_patch(&library->patch))
+		return;
+	rewrite(library, image, true);
+	__atomic_store_n(&library->patch, PATCHED, __ATOMIC_RELEASE);
+}
+
+static void rewrite_other(const struct library *library, const struct elf_image *image)
+{
+	static int patch;
+
+	if (!take_patch(&patch))
+		return;
+	rewrite(library, image, false);
+	__atomic_store_n(&patch, 0, __ATOMIC_RELEASE);
 }
 
 struct first {
@@ -209,15 +226,15 @@ bool library_adopt(struct library *library, const struct elf_image *image)
 		loader_get()->open(first.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 		fill(library, &first);
 		if (!copy_aside())
-			rewrite_once(library, &first);
+			rewrite_own(library, &first);
 		log_debug("%s is the process's own %s", first.path, library->stem);
 	} else if (image->base == own && __atomic_load_n(&library->patch, __ATOMIC_ACQUIRE) != PATCHED) {
 		fill(library, image);
 		if (!copy_aside())
-			rewrite_once(library, image);
+			rewrite_own(library, image);
 	}
 	if (image->base != own && !copy_aside()) {
-		rewrite(library, image, false);
+		rewrite_other(library, image);
 		if (!__atomic_exchange_n(&library->said, true, __ATOMIC_RELAXED))
 			log_warn("%s is refused: another copy of %s is in use in this process",
 				 image->path, library->file);

@@ -23,6 +23,7 @@ LINKED_TESTS := $(BUILD)/tests/preload_door_direct_link $(BUILD)/tests/preload_d
 	$(BUILD)/tests/preload_door_two_copies_are_one
 $(LINKED_TESTS): LDLIBS += -Wl,--no-as-needed $(DOORS_DRIVER)
 $(LINKED_TESTS): | $(DOORS_DRIVER)
+$(BUILD)/tests/preload_door_second_copies_race: LDLIBS += -rdynamic
 $(BUILD)/tests/preload_door_shared_runtime: LDLIBS += -Wl,--no-as-needed -L$(DOORS) -l:plugin_runtime.so -Wl,-rpath,'$$ORIGIN/doors'
 $(BUILD)/tests/preload_door_shared_runtime: | $(DOORS)/plugin_runtime.so
 
