@@ -9,6 +9,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -31,10 +32,11 @@ bool device_limited(const struct device *device)
 
 bool limited(void)
 {
+	const enum process_mode mode = process_now();
 	const struct device *device;
 
-	if (process_now() != PROCESS_READY)
-		return false;
+	if (mode != PROCESS_READY)
+		return mode == PROCESS_DENIED; /* the driver may be running all the same */
 	for (unsigned i = 0; (device = device_next(i)); i++)
 		if (device_limited(device))
 			return true;
@@ -58,8 +60,11 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 	const struct member *const member = seat_member(device);
 	struct account_use use;
 	const int kept = errno;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	member_sweep_now(member->segment);
+	pthread_setcancelstate(cancel, NULL);
 	if (account_use(member->segment, member->tenant, &use))
 		*shown = (struct shown){.total = device_total(device)};
 	else
@@ -117,6 +122,7 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	const int kept = errno;
 	bool found = false;
 	unsigned place;
+	int cancel;
 
 	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never loads. */
 	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) ||
@@ -124,10 +130,12 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 		return false;
 	memset(&segment, 0, sizeof(segment));
 	uuid_format(uuid, name);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (segment_open(&segment, settings_folder(settings), name, physical, SEGMENT_READER, why) == 0) {
 		found = read_ledger(&segment, settings, &use);
 		segment_close(&segment);
 	}
+	pthread_setcancelstate(cancel, NULL);
 	/* A first process would set the limit; among members what it brings can only tighten. */
 	bound = found && use.members ? least(use.limit, limit) : limit;
 	if (!found)
