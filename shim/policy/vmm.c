@@ -62,30 +62,30 @@ int vmm_start(void)
 	return wiped_once(&memory, sizeof(struct vmm)) ? 0 : -ENOMEM;
 }
 
-/* The device whose memory it is to be; NULL: host memory, or what the driver will not understand. */
-static const struct device *device_of(const CUmemLocation *location)
-{
-	switch ((int)location->type) {
-	case CU_MEM_LOCATION_TYPE_DEVICE:
-		return device_at(location->id);
-	case CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN:
-		return device_at(location->localized.deviceId);
-	}
-	return NULL;
-}
-
-/* A place that a later driver may know and that nobody can charge. */
-static bool is_unknown(const CUmemLocation *location)
-{
-	return (int)location->type < 0 || location->type > CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN;
-}
-
 CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes)
 {
-	const struct device *const device = prop ? device_of(&prop->location) : NULL;
-	const bool charged = prop && (prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE || device);
-	CUresult rc = prop && is_unknown(&prop->location) ? claim_uncharged("cuMemCreate") : CUDA_SUCCESS;
+	const CUmemLocation nowhere = {0}, *const location = prop ? &prop->location : &nowhere;
+	const struct device *device = NULL;
+	CUresult rc = CUDA_SUCCESS;
+	bool charged = false;
 
+	switch ((int)location->type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		device = device_at(location->id);
+		charged = true;
+		break;
+	case CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN:
+		device = device_at(location->localized.deviceId);
+		charged = true;
+		break;
+	case CU_MEM_LOCATION_TYPE_INVALID:
+	case CU_MEM_LOCATION_TYPE_HOST:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+		break;
+	default: /* a place that a later driver may know and that nobody can charge */
+		rc = claim_uncharged("cuMemCreate");
+	}
 	if (rc == CUDA_SUCCESS)
 		rc = claim_open(claim, FAMILY_VMM, device, bytes);
 	if (!charged && rc == CUDA_SUCCESS)
