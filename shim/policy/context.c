@@ -11,6 +11,7 @@
 #include "policy/extent.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
+#include "policy/refuse.h"
 #include "policy/seat.h"
 #include "policy/wiped.h"
 
@@ -198,10 +199,10 @@ static int enter(struct context_change *change, const CUcontext *handle)
 /* A device that we did not join made a context: nobody would count what it allocates. */
 static CUresult made_unknown(const struct context_change *change, CUresult rc, const CUcontext *context)
 {
-	if (rc != CUDA_SUCCESS || !context || change->nested || state_aside())
+	if (rc != CUDA_SUCCESS || change->nested || state_aside())
 		return rc;
 	undo(change, context);
-	return CUDA_ERROR_NOT_PERMITTED;
+	return refuse_uncounted();
 }
 
 static CUresult made(struct context_change *change, CUresult rc, const CUcontext *context)

@@ -11,9 +11,8 @@
 
 enum context_call {
 	CONTEXT_RETAIN,	 /* cuDevicePrimaryCtxRetain: undone by a release */
-	CONTEXT_GREEN,	 /* another call that may make the primary context; the caller undoes it */
 	CONTEXT_CREATE,	 /* cuCtxCreate: undone by cuCtxDestroy */
-	CONTEXT_RELEASE, /* may drop the primary context: release, reset, cuGreenCtxDestroy */
+	CONTEXT_RELEASE, /* may drop the primary context: release, reset */
 	CONTEXT_DESTROY, /* drops a created one: cuCtxDestroy, cuCtxDetach */
 };
 
@@ -35,9 +34,8 @@ struct context_change {
 
 /*
  * Before a call that makes a context on `ordinal`. CUDA_SUCCESS or the code to return. After it context_made in every
- * case that context_make succeeded; `context` (may be NULL for CONTEXT_GREEN) is read only when rc is CUDA_SUCCESS. It
- * returns the code for the caller: CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then
- * undone (but for CONTEXT_GREEN).
+ * case that context_make succeeded; `context` is read only when rc is CUDA_SUCCESS. It returns the code for the caller:
+ * CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then undone.
  *
  *	rc = context_make(&change, CONTEXT_RETAIN, device);
  *	if (rc == CUDA_SUCCESS)

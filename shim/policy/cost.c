@@ -103,7 +103,7 @@ static bool ask(const struct context_change *change, const CUcontext *context, s
 
 	if (change->call == CONTEXT_CREATE) /* it is current */
 		return real.cuMemGetInfo_v2(free, total) == CUDA_SUCCESS;
-	if (!context || real.cuCtxPushCurrent_v2(*context) != CUDA_SUCCESS)
+	if (real.cuCtxPushCurrent_v2(*context) != CUDA_SUCCESS)
 		return false;
 	rc = real.cuMemGetInfo_v2(free, total);
 	real.cuCtxPopCurrent_v2(&popped);
