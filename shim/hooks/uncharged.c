@@ -1,8 +1,25 @@
 /*
  * Allocators that nobody charges yet: refused where anything is limited, with one line that names the call, and left
- * alone elsewhere. What takes no memory of its own (a sparse array, a graph node of another kind) passes.
+ * alone elsewhere. What takes no memory of its own (a sparse array, a graph node of another kind) passes, and so does
+ * the stack of device code, which most programs that set it need.
  */
 #include "policy/claim.h"
+
+/* Device memory of the caller's choice, which the driver takes at a launch. */
+static bool grows(CUlimit limit, size_t value)
+{
+	size_t now;
+
+	return (limit == CU_LIMIT_MALLOC_HEAP_SIZE || limit == CU_LIMIT_PRINTF_FIFO_SIZE) &&
+	       real.cuCtxGetLimit(&now, limit) == CUDA_SUCCESS && value > now;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	const CUresult rc = grows(limit, value) ? claim_uncharged(__func__) : CUDA_SUCCESS;
+
+	return rc == CUDA_SUCCESS ? real.cuCtxSetLimit(limit, value) : rc;
+}
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
