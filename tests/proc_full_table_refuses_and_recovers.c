@@ -29,6 +29,7 @@ static void members(void)
 	a = try_join(late, "a", 0, 0);
 	CHECK_EQ(a.rc, -ENFILE);
 	CHECK(strstr(a.why, "8 members"));
+	CHECK(strstr(a.why, "CUQUOTA_DIR"));
 	ledger_is_true("when full");
 	worker_kill(w[3]);
 	CHECK_EQ(try_join(late, "a", 0, 0).rc, 0);

@@ -213,8 +213,10 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 			 (unsigned long long)segment->header->device_bytes >> 20, segment->header->uuid);
 		break;
 	case -ENFILE:
-		snprintf(why, SEGMENT_WHY, "%s.ledger is full: it has %u members and %u tenants at most", segment->path,
-			 segment->member_count, segment->tenant_count);
+		snprintf(why, SEGMENT_WHY,
+			 "%s.ledger is full: it has %u members and %u tenants at most; "
+			 "end some, or set CUQUOTA_DIR to another folder",
+			 segment->path, segment->member_count, segment->tenant_count);
 		break;
 	case -EBUSY:
 		snprintf(why, SEGMENT_WHY,
@@ -223,12 +225,14 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 			 segment->path);
 		break;
 	case -ENAMETOOLONG:
-		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s",
-			 CUQUOTA_NAME - 1,
-			 wish->name);
+		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s; set CUQUOTA_TENANT",
+			 CUQUOTA_NAME - 1, wish->name);
 		break;
 	default:
-		snprintf(why, SEGMENT_WHY, "cannot join %s.ledger: %s", segment->path, strerror(-rc));
+		snprintf(why, SEGMENT_WHY,
+			 "cannot join %s.ledger: %s; its files .life.* and .settle must be plain files that this user may write, "
+			 "or set CUQUOTA_DIR to another folder",
+			 segment->path, strerror(-rc));
 	}
 }
 

@@ -54,12 +54,21 @@ uint64_t segment_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* What cannot be done, why, and the way out; `instead` is another one, ended by "or". Returns `rc`. */
+static int explain(char why[SEGMENT_WHY], const char *what, const char *path, const char *ending, int rc,
+		   const char *instead)
+{
+	snprintf(why, SEGMENT_WHY, "cannot %s %s%s: %s; %sset CUQUOTA_DIR to another folder", what, path, ending,
+		 strerror(-rc), instead);
+	return rc;
+}
+
 static int check_file_system(int descriptor, const char *dir, char why[SEGMENT_WHY])
 {
 	struct statfs fs;
 
 	if (fstatfs(descriptor, &fs))
-		return -errno;
+		return explain(why, "tell the file system of", dir, "", -errno, "");
 	for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
 		if (file_systems[i].magic != ((unsigned long)fs.f_type & 0xffffffffu))
 			continue;
@@ -119,11 +128,7 @@ static int open_folder(const char *dir, enum segment_access access, char why[SEG
 			rc = folder < 0 ? -errno : 0;
 		}
 	}
-	if (rc)
-		snprintf(why, SEGMENT_WHY,
-			 "cannot open the ledger folder %s: %s; make it (mode 1777) or set CUQUOTA_DIR to another", dir,
-			 strerror(-rc));
-	return rc ? rc : folder;
+	return rc ? explain(why, "open the ledger folder", dir, "", rc, "make it (mode 1777) or ") : folder;
 }
 
 static void read_boot_id(uint8_t id[16])
@@ -236,15 +241,16 @@ static int create_as(bool named, int folder, const char *name, const char *uuid,
 	return rc == -EEXIST ? 0 : rc;
 }
 
-static int create(int folder, const char *name, const char *uuid, uint64_t device_bytes, char why[SEGMENT_WHY])
+static int create(const struct segment *segment, int folder, const char *name, const char *uuid, uint64_t device_bytes,
+		  char why[SEGMENT_WHY])
 {
 	int rc = create_as(false, folder, name, uuid, device_bytes);
 
 	if (rc && rc != -ENOSPC)
 		rc = create_as(true, folder, name, uuid, device_bytes);
-	if (rc)
-		snprintf(why, SEGMENT_WHY, "cannot create %s in the ledger folder: %s", name, strerror(-rc));
-	return rc;
+	if (rc == -ENOSPC)
+		return explain(why, "create", segment->path, ".ledger", rc, "make room for 1.4 MiB or ");
+	return rc ? explain(why, "create", segment->path, ".ledger", rc, "let this user write there or ") : 0;
 }
 
 /* Does `count` times `stride` from `offset` lie behind the header, with room for what this release reads of each? */
@@ -288,7 +294,7 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	struct stat stat;
 
 	if (fstat(file, &stat))
-		return -errno;
+		return explain(why, "look at", segment->path, ".ledger", -errno, "");
 	/* More than this release's own size at a multiple, never a device or a fifo somebody put there. */
 	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(*header) || stat.st_size > 1 << 30) {
 		snprintf(why, SEGMENT_WHY,
@@ -300,12 +306,8 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	segment->bytes = (size_t)stat.st_size;
 	header = mmap(NULL, segment->bytes, segment->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file,
 		      0);
-	if (header == MAP_FAILED) {
-		int rc = -errno;
-
-		snprintf(why, SEGMENT_WHY, "cannot map %s.ledger: %s", segment->path, strerror(-rc));
-		return rc;
-	}
+	if (header == MAP_FAILED)
+		return explain(why, "map", segment->path, ".ledger", -errno, "");
 	segment->member_count = header->member_count;
 	segment->member_stride = header->member_stride;
 	segment->member_offset = header->member_offset;
@@ -339,7 +341,8 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 	length = snprintf(segment->path, sizeof(segment->path), "%s/%s", dir, uuid);
 	if (length < 0 || (size_t)length >= sizeof(segment->path) - 16 || strlen(uuid) >= CUQUOTA_UUID_TEXT ||
 	    strchr(uuid, '/')) {
-		snprintf(why, SEGMENT_WHY, "the ledger folder's name is too long: %.100s", dir);
+		snprintf(why, SEGMENT_WHY, "the ledger folder's name is too long: %.100s; set CUQUOTA_DIR to a shorter one",
+			 dir);
 		return -ENAMETOOLONG;
 	}
 	segment->writable = access == SEGMENT_MEMBER;
@@ -357,16 +360,14 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 			rc = map(segment, file, uuid, why);
 			close(file);
 		} else if (errno == ENOENT && segment->writable) {
-			rc = create(folder, name, uuid, device_bytes, why);
+			rc = create(segment, folder, name, uuid, device_bytes, why);
 		} else {
-			rc = -errno;
-			snprintf(why, SEGMENT_WHY, "cannot open %s.ledger: %s", segment->path, strerror(-rc));
+			rc = explain(why, "open", segment->path, ".ledger", -errno, "let this user use it or ");
 		}
 	}
 	close(folder);
 	if (!rc && !segment->header) {
-		snprintf(why, SEGMENT_WHY, "%s.ledger is removed as fast as it is made", segment->path);
-		rc = -EAGAIN;
+		rc = explain(why, "keep", segment->path, ".ledger", -EAGAIN, "find out who removes it as it is made, or ");
 	}
 	return rc;
 }

@@ -107,7 +107,9 @@ CUresult claim_uncharged(const char *name)
 	if (rc != CUDA_SUCCESS || !limited())
 		return rc;
 	text_init(&line, buffer, sizeof(buffer));
-	text_add(&line, "%s is refused: what it takes is not counted yet, and a limit or a request is in force", name);
+	text_add(&line, "%s is refused: what it takes is not counted yet, and a limit or a request is in force; "
+			"allocate with cuMemAlloc or cuMemCreate instead",
+		 name);
 	say(&of_uncharged, buffer);
 	errno = kept;
 	return CUDA_ERROR_NOT_SUPPORTED;
