@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	CHECK_EQ(worker_charge(before, 100 * MIB), 0);
 	worker_kill(before);
 	CHECK_EQ(segment_open(&segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why), 0);
-	CHECK_EQ(member_sweep(&segment, segment_now_ns()), 1u);
+	CHECK_EQ(member_sweep(&segment, segment_now_ns(), UINT64_MAX), 1u);
 	CHECK(tenant_is_promised(&segment, 0, segment_now_ns()));
 	segment.header->boot_id[3] ^= 0xff;
 

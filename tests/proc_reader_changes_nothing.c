@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 		CHECK_EQ(ledger_life(70), LIFE_DEAD); /* of a group whose file nobody has made */
 		CHECK_EQ(ledger_life(one->slot), round ? LIFE_DEAD : LIFE_ALIVE);
 		CHECK_EQ(member_sweep_now(ledger()), 0u);
-		CHECK_EQ(member_sweep(ledger(), now_ns()), 0u);
+		CHECK_EQ(member_sweep(ledger(), now_ns(), UINT64_MAX), 0u);
 		CHECK_GE(tenant_find(ledger(), "a"), 0);
 		CHECK(tenant_is_promised(ledger(), one->tenant, now_ns()));
 		CHECK_EQ(print_of_folder(), before);

@@ -307,7 +307,7 @@ static void obey(struct self *self, const struct order *o, struct answer *a, wor
 	case OP_SWEEP:
 		a->rc = own_open(self, a->why);
 		if (!a->rc)
-			a->value = member_sweep(&self->segment, segment_now_ns());
+			a->value = member_sweep(&self->segment, segment_now_ns(), UINT64_MAX);
 		break;
 	case OP_ADMINISTER:
 	case OP_RELEASE:

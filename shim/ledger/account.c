@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #define WAIT_ONCE_NS 1000000ull /* one futex wait: a wake that was missed costs this much */
-#define WAIT_ALL_NS 50000000ull /* all waits of a grow, then the other is judged */
+#define WAIT_ALL_NS 50000000ull /* all waits of a grow for another, then that one is judged */
+#define RECOVER_NS 58000000ull	/* the latest that a refusal is ready, from the begin of the grow */
+#define SUSPICIOUS_NS 2000000ull /* no running process keeps an announcement so long */
 #define STOLEN_OFTEN 10000u	/* never seen; ends a grow that others starve */
 #define MARK_UNITS (33554432u / CUQUOTA_UNIT)
 
@@ -134,6 +136,20 @@ static void wait_for(struct cuquota_slot *slot)
 	wait_change(&slot->pending, pending | CUQUOTA_WAITED, WAIT_ONCE_NS);
 }
 
+/*
+ * The same within a grow that began at `begin`. What takes longer than running processes need is a death or a stop: the
+ * dead are forgotten without waiting for the judgement, and the sweep that a refusal wants is made meanwhile.
+ */
+static void stand_by(const struct member *member, uint32_t other, uint64_t begin)
+{
+	uint64_t now;
+
+	wait_for(segment_slot(member->segment, other));
+	now = segment_now_ns();
+	if (now - begin >= SUSPICIOUS_NS && !member_forget_dead(member->segment, other))
+		member_sweep(member->segment, begin, now);
+}
+
 static void commit(struct cuquota_slot *slot, uint32_t units)
 {
 	POINT("account.committing");
@@ -170,7 +186,7 @@ static void set_mark(struct member *member, const struct sum *sum, uint32_t gran
  * Else `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then
  * waited for.
  */
-static enum verdict try_grow(struct member *member, uint32_t units, uint64_t until, struct sum *sum)
+static enum verdict try_grow(struct member *member, uint32_t units, uint64_t begin, struct sum *sum)
 {
 	struct cuquota_slot *slot = member_slot(member);
 	enum verdict verdict;
@@ -189,7 +205,7 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t unt
 		}
 		if (verdict != VERDICT_RACE)
 			break;
-		if (segment_now_ns() >= until) {
+		if (segment_now_ns() - begin >= WAIT_ALL_NS) {
 			/* Alive but not running: what it announced counts as charged. */
 			verdict = sum->cause_with_pending;
 			break;
@@ -197,10 +213,10 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t unt
 		/* Of those in each other's way the lowest stays, and looks again for a lower one that appeared. */
 		if (lowest < member->slot) {
 			retract(slot);
-			wait_for(segment_slot(member->segment, lowest));
+			stand_by(member, lowest, begin);
 			return VERDICT_RACE;
 		}
-		wait_for(segment_slot(member->segment, lowest));
+		stand_by(member, lowest, begin);
 	}
 	retract(slot);
 	return verdict;
@@ -243,14 +259,14 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 /* Once, before a refusal: what the dead held, and what others hold idle. */
 static void recover(struct member *member, enum verdict verdict, uint64_t begin)
 {
-	member_sweep(member->segment, begin);
+	member_sweep(member->segment, begin, begin + RECOVER_NS);
 	account_take_credit(member->segment, verdict == VERDICT_LIMIT ? member->tenant : UINT32_MAX, member->slot);
 	POINT("account.recovered");
 }
 
 static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 {
-	uint64_t begin = segment_now_ns(), until = begin + WAIT_ALL_NS;
+	uint64_t begin = segment_now_ns();
 	enum verdict recovered = VERDICT_GRANT;
 	unsigned stolen = 0;
 	struct sum sum;
@@ -265,7 +281,7 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 		credit = CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_SEQ_CST));
 		if (credit >= units)
 			continue;
-		verdict = try_grow(member, units - credit, until, &sum);
+		verdict = try_grow(member, units - credit, begin, &sum);
 		/* A grant that others took back before it was charged, as a refused one may, is asked for again. */
 		if (verdict == VERDICT_RACE || (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
 			continue;

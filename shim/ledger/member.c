@@ -14,7 +14,7 @@
 
 #define SWEEP_NS 50000000ull /* the longest that the dead wait for a sweep */
 #define SWEEP_SHARE 16	     /* a sweep may take one part in so many of the time */
-#define SWEEP_PATIENCE 60000000ull
+#define JOIN_PATIENCE_NS 60000000ull
 #define JOIN_ATTEMPTS 4
 
 /* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds
@@ -106,25 +106,36 @@ uint32_t member_sweep_now(const struct segment *segment)
 	return sweep(segment, now);
 }
 
-uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns)
+uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns, uint64_t until_ns)
 {
 	struct cuquota_header *header = segment->header;
 	const struct timespec nap = {0, 200000};
-	uint64_t begin = segment_now_ns(), now = begin;
+	uint64_t now = segment_now_ns();
 
 	if (!segment->writable)
 		return 0;
 	/* One that another began in time may be stopped for ever: then ours is due after the gap. */
-	while (now - begin < SWEEP_PATIENCE) {
+	for (;;) {
 		uint64_t done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
 
 		if (done >= fresh_ns && done <= now)
 			return 0;
 		if (begin_sweep(header, sweep_gap(header), &now))
 			return sweep(segment, now);
+		if (now >= until_ns)
+			return 0;
 		nanosleep(&nap, NULL);
 	}
-	return 0;
+}
+
+bool member_forget_dead(const struct segment *segment, uint32_t slot)
+{
+	struct life_file file = LIFE_FILE_CLOSED;
+	bool forgotten = segment->writable && life_test(segment, &file, slot) == LIFE_DEAD &&
+			 forget(segment, &file, slot);
+
+	life_close(&file);
+	return forgotten;
 }
 
 static void describe(struct cuquota_detail *detail)
@@ -236,6 +247,14 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 	}
 }
 
+/* What the dead have left shall not stand in a newcomer's way. */
+static void sweep_fresh(const struct segment *segment)
+{
+	uint64_t now = segment_now_ns();
+
+	member_sweep(segment, now, now + JOIN_PATIENCE_NS);
+}
+
 /* Does the tenant have other rules than it would get if its members were gone? */
 static bool differs(const struct tenant_wish *wish, const struct tenant_outcome *outcome)
 {
@@ -254,7 +273,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		/* Is the tenant whose limit stands in the way, or the table's fullness, only the dead's? */
 		if (!attempt && ((tenant >= 0 && differs(wish, outcome)) || tenant == -ENFILE || tenant == -ENOSPC)) {
 			life_settled(settled);
-			member_sweep(segment, segment_now_ns());
+			sweep_fresh(segment);
 			continue;
 		}
 		rc = tenant < 0 ? tenant : -EAGAIN;
@@ -264,7 +283,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		slot = take_slot(segment, reserved, &joined.life);
 		if (slot == -ENFILE && !attempt) {
 			life_settled(settled);
-			member_sweep(segment, segment_now_ns());
+			sweep_fresh(segment);
 			continue;
 		}
 		rc = slot < 0 ? slot : 0;
