@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_ONCE_NS 1000000ull /* one futex wait: a wake that was missed costs this much */
-#define WAIT_ALL_NS 50000000ull /* all waits of a grow for another, then that one is judged */
-#define RECOVER_NS 58000000ull	/* the latest that a refusal is ready, from the begin of the grow */
+#define WAIT_ONCE_NS 1000000ull	 /* one futex wait: a wake that was missed costs this much */
+#define WAIT_ALL_NS 50000000ull	 /* all waits of a grow for another, then that one is judged */
+#define RECOVER_NS 58000000ull	 /* the latest that a refusal is ready, from the begin of the grow */
 #define SUSPICIOUS_NS 2000000ull /* no running process keeps an announcement so long */
-#define STOLEN_OFTEN 10000u	/* never seen; ends a grow that others starve */
+#define STOLEN_OFTEN 10000u	 /* never seen; ends a grow that others starve */
 #define MARK_UNITS (33554432u / CUQUOTA_UNIT)
 
 static void wait_change(uint32_t *word, uint32_t value, uint64_t ns)

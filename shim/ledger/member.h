@@ -39,10 +39,10 @@ bool member_is_current(const struct member *member);
 int member_revive(struct member *member);
 
 /*
- * Forget the dead of the whole device; returns how many. member_sweep does nothing when a sweep that began at or after
- * `fresh_ns` has ended; else it waits, no longer than until `until_ns`, for sweeps to be allowed again (16 times the last
- * one's length after its begin, 50 ms at most, so that they take little of the time). member_sweep_now sweeps only if the
- * last one began over 50 ms ago.
+ * Forget the dead of the whole device; returns how many. member_sweep does nothing when a sweep that began at or
+ * after `fresh_ns` has ended; else it waits, no longer than until `until_ns`, for sweeps to be allowed again (16 times
+ * the last one's length after its begin, 50 ms at most, so that they take little of the time). member_sweep_now sweeps
+ * only if the last one began over 50 ms ago.
  */
 uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns, uint64_t until_ns);
 uint32_t member_sweep_now(const struct segment *segment);
