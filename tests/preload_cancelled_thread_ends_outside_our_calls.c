@@ -1,6 +1,6 @@
 /*
- * A thread that is to be cancelled asks what it may have. Questions look at the ledger's files, but the thread ends only
- * where its program lets it, so that neither a descriptor nor a lock on a dead member's place is left behind.
+ * A thread that is to be cancelled asks what it may have. Questions look at the ledger's files, but the thread ends
+ * only where its program lets it, so that neither a descriptor nor a lock on a dead member's place is left behind.
  */
 #include "client.h"
 

@@ -1,6 +1,7 @@
 /*
- * The heap and the print buffer of device code are device memory of the program's choice that no call allocates: under a
- * limit they are not made larger, which is said. Smaller they may be made, and other limits of a context are left alone.
+ * The heap and the print buffer of device code are device memory of the program's choice that no call allocates: under
+ * a limit they are not made larger, which is said. Smaller they may be made, and other limits of a context are left
+ * alone.
  */
 #include "client.h"
 

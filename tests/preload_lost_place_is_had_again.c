@@ -1,7 +1,7 @@
 /*
  * The ledger's file is removed under a running program, and for a while no place can be had in the new one, which is
- * said and hurts nobody. Once one can be had, the program stands in the new ledger with all that it holds, and its limit
- * holds on.
+ * said and hurts nobody. Once one can be had, the program stands in the new ledger with all that it holds, and its
+ * limit holds on.
  */
 #include "client.h"
 

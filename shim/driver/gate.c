@@ -32,8 +32,8 @@ void gate_refused(const char *name)
 		bit = bit * 31 + *c;
 	bit = (uint64_t)1 << bit % 64;
 	if (!(__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit))
-		log_warn("%s is refused: this release does not know how much memory it takes, and a limit is set; a newer "
-			 "cuquota may know it",
+		log_warn("%s is refused: this release does not know how much memory it takes, and a limit is set; "
+			 "a newer cuquota may know it",
 			 name);
 }
 

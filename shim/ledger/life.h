@@ -28,8 +28,8 @@ struct life_lock {
 
 /*
  * Take both bytes of `slot`, life first. 0; -EAGAIN when another has either; -errno. `reserved` is an open descriptor
- * whose number the hold takes over when all else is had, or -1 for the lowest that is free. The number matters: at death
- * the kernel puts files down from the lowest on and ends them last in, first out, and the hold must end after the
+ * whose number the hold takes over when all else is had, or -1 for the lowest that is free. The number matters: at
+ * death the kernel puts files down from the lowest on and ends them last in, first out, and the hold must end after the
  * driver's files.
  */
 int life_take(const struct segment *segment, uint32_t slot, int reserved, struct life_lock *lock);

@@ -236,12 +236,14 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 			 segment->path);
 		break;
 	case -ENAMETOOLONG:
-		snprintf(why, SEGMENT_WHY, "the tenant's name is empty or longer than %d bytes: %.64s; set CUQUOTA_TENANT",
+		snprintf(why, SEGMENT_WHY,
+			 "the tenant's name is empty or longer than %d bytes: %.64s; set CUQUOTA_TENANT",
 			 CUQUOTA_NAME - 1, wish->name);
 		break;
 	default:
 		snprintf(why, SEGMENT_WHY,
-			 "cannot join %s.ledger: %s; its files .life.* and .settle must be plain files that this user may write, "
+			 "cannot join %s.ledger: %s; its files .life.* and .settle must be plain files that this user "
+			 "may write, "
 			 "or set CUQUOTA_DIR to another folder",
 			 segment->path, strerror(-rc));
 	}

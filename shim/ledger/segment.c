@@ -341,7 +341,8 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 	length = snprintf(segment->path, sizeof(segment->path), "%s/%s", dir, uuid);
 	if (length < 0 || (size_t)length >= sizeof(segment->path) - 16 || strlen(uuid) >= CUQUOTA_UUID_TEXT ||
 	    strchr(uuid, '/')) {
-		snprintf(why, SEGMENT_WHY, "the ledger folder's name is too long: %.100s; set CUQUOTA_DIR to a shorter one",
+		snprintf(why, SEGMENT_WHY,
+			 "the ledger folder's name is too long: %.100s; set CUQUOTA_DIR to a shorter one",
 			 dir);
 		return -ENAMETOOLONG;
 	}
@@ -367,7 +368,8 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 	}
 	close(folder);
 	if (!rc && !segment->header) {
-		rc = explain(why, "keep", segment->path, ".ledger", -EAGAIN, "find out who removes it as it is made, or ");
+		rc = explain(why, "keep", segment->path, ".ledger", -EAGAIN,
+			     "find out who removes it as it is made, or ");
 	}
 	return rc;
 }
