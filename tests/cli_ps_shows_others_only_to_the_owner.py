@@ -27,8 +27,9 @@ def alice_and_bob(folder):
     settings = {'CUQUOTA_DIR': folder / 'ledgers', 'SIMGPU_DEVICES': '24G'}
     with Client([BUILD / 'demo/client'], CUQUOTA_TENANT='alice', CUQUOTA_MEMORY_LIMIT='4G', **settings) as alice, \
             Client([BUILD / 'demo/client'], CUQUOTA_TENANT='bob', CUQUOTA_MEMORY_REQUEST='2G', **settings) as bob:
-        for client, mib in ((alice, 1024), (bob, 512)):
+        for client in (alice, bob):  # a promise takes the credit of those who were there before it
             assert client.line().startswith('ready ')
+        for client, mib in ((alice, 1024), (bob, 512)):
             for step in ('alloc %d' % mib, 'alloc 16', 'free'):  # what was freed stays granted, as credit
                 client.say(step)
                 assert client.line() == 'ok'
