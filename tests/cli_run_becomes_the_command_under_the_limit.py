@@ -68,6 +68,8 @@ def test_the_library_of_an_installation(tmp_path):
 def test_simulated_cards():
     env = environment_of('--simulate', '2x24G', LD_LIBRARY_PATH='/elsewhere')
     assert env['SIMGPU_DEVICES'] == '2x24G'
+    for cards in ('64M', '24G,16G', '1.5g', '16x511G', '2x24G,8192M'):
+        assert environment_of('-s', cards)['SIMGPU_DEVICES'] == cards
     assert env['LD_LIBRARY_PATH'] == '%s:/elsewhere' % (BUILD / 'simgpu').resolve()
 
 
@@ -78,6 +80,14 @@ def test_simulated_cards():
     (['--memory-limit'], 'needs a value'),
     (['-m', '2G', '-r', '3G'], 'the request is above the limit'),
     (['-d', 'GPU-xyz'], 'CUQUOTA_VISIBLE_DEVICES'),
+    (['-s', '2'], '--simulate=2 is not understood; write'),
+    (['--simulate=2x24'], '2x24G'),
+    (['-s', '0x24G'], '2x24G'),
+    (['-s', '9x24G,8x24G'], '16 cards'),
+    (['-s', '24G,'], '24G,16G'),
+    (['-s', ',24G'], '24G,16G'),
+    (['-s', '24GiB'], '24G,16G'),
+    (['-s', '1x512G'], '511G'),
     (['--memory-limt=4G'], 'cuquota run --help'),
     (['-z'], 'cuquota run --help'),
     ([], 'which command?'),

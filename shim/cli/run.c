@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "base/settings.h"
+#include "base/size.h"
 #include "base/text.h"
 
 #include <elf.h>
@@ -19,10 +20,37 @@
 #include <unistd.h>
 
 #define LIBRARY "libcuquota.so"
+#define SIMULATED_MOST 16 /* cards of the simulated driver */
 
 struct wish {
 	const char *simulate;
 };
+
+/* Would the simulated driver understand it (tests/simgpu/README.md)? If not, it takes cards of its own choice. */
+static bool is_cards(const char *text)
+{
+	struct span rest = span_of(text);
+	unsigned long cards = 0;
+
+	while (rest.at) {
+		struct span size = span_split(&rest, ',');
+		unsigned long count = 1;
+		struct parse_error error;
+		struct amount amount;
+		char *x;
+
+		if (strtoul(size.at, &x, 10) && *x == 'x') {
+			count = strtoul(size.at, NULL, 10);
+			size.length -= (size_t)(x + 1 - size.at);
+			size.at = x + 1;
+		}
+		if (strspn(size.at, "0123456789.kKmMgGtT") < size.length || size_parse(size, 0, &amount, &error) ||
+		    amount.value < 64ull << 20 || amount.value >= 512ull << 30 || count > SIMULATED_MOST)
+			return false;
+		cards += count;
+	}
+	return cards <= SIMULATED_MOST;
+}
 
 static int take(const struct flag *flag, const char *value, void *context)
 {
@@ -36,6 +64,11 @@ static int take(const struct flag *flag, const char *value, void *context)
 		wish->simulate = value;
 	if (!value[0] || !strcmp(value, "--")) {
 		complain("--%s needs a value; see `cuquota run --help`", flag->name);
+		return -1;
+	}
+	if (wish->simulate == value && !is_cards(value)) {
+		complain("--simulate=%s is not understood; write up to %d cards of 64M to 511G, such as 2x24G or 24G,16G",
+			 value, SIMULATED_MOST);
 		return -1;
 	}
 	return setenv(flag->setting, value, 1);
