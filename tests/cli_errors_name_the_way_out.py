@@ -53,6 +53,12 @@ def test_ps_without_ledgers(tmp_path):
     assert '"devices":[]' in cuquota('ps', '--json', CUQUOTA_DIR=tmp_path).stdout
 
 
+def test_ps_shows_no_other_folder_than_the_one_named():
+    done = cuquota('ps', CUQUOTA_DIR='relative')
+    assert done.returncode == 2 and done.stdout == '' and 'must begin with /' in done.stderr
+    assert cuquota('ps', CUQUOTA_DIR='', CUQUOTA_MEMORY_LIMIT='8GG').returncode != 2
+
+
 def test_ps_passes_over_what_is_no_ledger(tmp_path):
     (tmp_path / 'GPU-1f2e3d4c-0000-1111-2222-333344445555.ledger').write_text('junk')
     (tmp_path / 'notes.ledger').write_text('junk')

@@ -125,6 +125,14 @@ static const char *own_tenant(void)
 	return name;
 }
 
+/* Was a folder named, and refused with a line? Then another one's ledgers are no answer. */
+static bool folder_is_refused(const struct settings *settings)
+{
+	const char *const named = getenv("CUQUOTA_DIR");
+
+	return settings->refused && !settings->dir[0] && named && *named;
+}
+
 int command_ps(int argc, char **argv)
 {
 	const struct cuquota_snapshot *snapshot;
@@ -140,6 +148,8 @@ int command_ps(int argc, char **argv)
 		complain("ps takes no operand such as %s; see `cuquota ps --help`", argv[rc]);
 		return STATUS_USAGE;
 	}
+	if (folder_is_refused(settings_get()))
+		return STATUS_USAGE;
 	folder = settings_folder(settings_get());
 	if (wish.all && !owns(folder)) {
 		complain("--all is for root or the owner of %s", folder);
