@@ -120,7 +120,7 @@ $(TEST_BIN): $(BUILD)/tests/%: %.c | $(HEADERS) $(GEN)
 	$(Q)$(CC) $(OWN_CPPFLAGS) -Itests $(POINTS) $(OWN_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) \
 		-Wl,--as-needed -lcmocka -ldl $(LDLIBS) $(LDFLAGS)
 
-## setup             install what the build and the tests need (Debian, Ubuntu; elsewhere say what)
+## setup             install what the build and the tests need (Debian, Ubuntu; elsewhere name it)
 setup:
 	$(Q).ci/setup $(BUILD) $(if $(filter-out $(NVIDIA),$(CUDA_INCLUDE) $(NVML_INCLUDE)),$(CUDA_INCLUDE) $(NVML_INCLUDE))
 
