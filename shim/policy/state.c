@@ -95,13 +95,21 @@ static void reserve(void)
 		close(file);
 }
 
+static bool is_path(int file)
+{
+	const int flags = fcntl(file, F_GETFL);
+
+	return flags >= 0 && flags & O_PATH;
+}
+
 static int take_reserved(void)
 {
 	for (unsigned i = 0; i < RESERVED; i++) {
 		const int file = start()->reserved[i] - 1;
 
 		start()->reserved[i] = 0;
-		if (file >= 0)
+		/* A program that closed all it does not know may have its own file there now, hardly one of O_PATH. */
+		if (file >= 0 && is_path(file))
 			return file;
 	}
 	return -1;
