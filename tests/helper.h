@@ -253,4 +253,30 @@ TEST_USED static void client_kill(struct client *c, int signal_number)
 	CHECK_SYS(kill(c->pid, signal_number));
 }
 
+/* Open descriptors of this process. */
+TEST_USED static unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Both print the same lines, and end well. */
+TEST_USED static void clients_agree(struct client *one, struct client *other)
+{
+	const char *line;
+
+	while ((line = client_line(one, DEADLINE_MS))) {
+		char want[4096];
+
+		snprintf(want, sizeof(want), "%s", line);
+		CLIENT_SAYS(other, want);
+	}
+	CHECK(!client_line(other, DEADLINE_MS));
+	CHECK_EQ(client_wait(one, DEADLINE_MS), 0);
+	CHECK_EQ(client_wait(other, DEADLINE_MS), 0);
+}
+
 #endif

@@ -4,7 +4,6 @@
  */
 #include "client.h"
 
-#include <dirent.h>
 #include <pthread.h>
 
 static __typeof__(&cuMemGetInfo_v2) cuda_info;
@@ -36,21 +35,9 @@ static void *ask_nvml(void *unused)
 	return unused;
 }
 
-static unsigned descriptors(void)
-{
-	DIR *const all = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	CHECK(all);
-	while (readdir(all))
-		count++;
-	closedir(all);
-	return count;
-}
-
 static void ended_outside(void *(*ask)(void *))
 {
-	const unsigned before = descriptors();
+	const unsigned before = open_descriptors();
 	pthread_t thread;
 	void *result;
 
@@ -59,7 +46,7 @@ static void ended_outside(void *(*ask)(void *))
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	CHECK(result == PTHREAD_CANCELED);
 	CHECK(asked);
-	CHECK_EQ(descriptors(), before);
+	CHECK_EQ(open_descriptors(), before);
 }
 
 int main(int argc, char **argv)

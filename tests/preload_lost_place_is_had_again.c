@@ -5,26 +5,27 @@
  */
 #include "client.h"
 
+#include <glob.h>
+
 #define MIB (1ull << 20)
 #define HELD (512 * MIB)
 #define TRIES 6 /* one a second: more than there are seats of a device */
 
+/* The ledger's path with another ending. */
 static const char *path_of(const char *folder, const char *ending)
 {
-	static char path[2][PATH_MAX];
+	static char found[PATH_MAX], path[2][PATH_MAX];
 	static unsigned turn;
-	unsigned char bytes[16];
-	CUuuid uuid;
-	int n;
+	glob_t all;
 
-	CHECK_EQ(CU(cuDeviceGetUuid_v2)(&uuid, 0), CUDA_SUCCESS);
-	memcpy(bytes, uuid.bytes, sizeof(bytes));
-	turn ^= 1;
-	n = snprintf(path[turn], PATH_MAX, "%s/GPU-", folder);
-	for (unsigned i = 0; i < 16; i++)
-		n += snprintf(path[turn] + n, PATH_MAX - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			      bytes[i]);
-	snprintf(path[turn] + n, PATH_MAX - n, "%s", ending);
+	if (!found[0]) {
+		snprintf(found, sizeof(found), "%s/GPU-*.ledger", folder);
+		CHECK_EQ(glob(found, 0, NULL, &all), 0);
+		snprintf(found, sizeof(found), "%s", all.gl_pathv[0]);
+		*strrchr(found, '.') = '\0';
+		globfree(&all);
+	}
+	snprintf(path[turn ^= 1], PATH_MAX, "%s%s", found, ending);
 	return path[turn];
 }
 

@@ -50,20 +50,11 @@ int main(int argc, char **argv)
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CAPPED=1", NULL};
 	struct client bare, capped;
-	const char *line;
 
 	if (argc > 1)
 		return child();
 	bare = client_start(self, NULL);
 	capped = client_capped(self, env);
-	while ((line = client_line(&bare, DEADLINE_MS))) {
-		char want[256];
-
-		snprintf(want, sizeof(want), "%s", line);
-		CLIENT_SAYS(&capped, want);
-	}
-	CHECK(!client_line(&capped, DEADLINE_MS));
-	CHECK_EQ(client_wait(&bare, DEADLINE_MS), 0);
-	CHECK_EQ(client_wait(&capped, DEADLINE_MS), 0);
+	clients_agree(&bare, &capped);
 	return 0;
 }

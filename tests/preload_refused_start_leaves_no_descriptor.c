@@ -3,20 +3,6 @@
  */
 #include "client.h"
 
-#include <dirent.h>
-
-static unsigned descriptors(void)
-{
-	DIR *const all = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	CHECK(all);
-	while (readdir(all))
-		count++;
-	closedir(all);
-	return count;
-}
-
 int main(int argc, char **argv)
 {
 	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_DIR=/nowhere/at/all",
@@ -25,9 +11,9 @@ int main(int argc, char **argv)
 
 	start_capped(argv, env);
 	CHECK_EQ(CU(cuInit)(0), CUDA_ERROR_NOT_PERMITTED);
-	before = descriptors();
+	before = open_descriptors();
 	for (int i = 0; i < 8; i++)
 		CHECK_EQ(CU(cuInit)(0), CUDA_ERROR_NOT_PERMITTED);
-	CHECK_EQ(descriptors(), before);
+	CHECK_EQ(open_descriptors(), before);
 	return 0;
 }
