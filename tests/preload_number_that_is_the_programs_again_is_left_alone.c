@@ -1,6 +1,6 @@
 /*
- * While one thread starts the driver, another closes all descriptors that it does not know, as daemons do, and opens its
- * own: what is kept for the hold locks meanwhile is the program's then, and is neither closed nor taken.
+ * While one thread starts the driver, another closes all descriptors that it does not know, as daemons do, and opens
+ * its own: what is kept for the hold locks meanwhile is the program's then, and is neither closed nor taken.
  */
 #include "client.h"
 
