@@ -67,7 +67,7 @@ static int take(const struct flag *flag, const char *value, void *context)
 		return -1;
 	}
 	if (wish->simulate == value && !is_cards(value)) {
-		complain("--simulate=%s is not understood; write up to %d cards of 64M to 511G, such as 2x24G or 24G,16G",
+		complain("--simulate=%s is not understood; write at most %d cards of 64M to 511G: 2x24G, or 24G,16G",
 			 value, SIMULATED_MOST);
 		return -1;
 	}
