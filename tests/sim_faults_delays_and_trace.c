@@ -14,7 +14,7 @@ static int body(void *arg)
 	setenv("SIMGPU_FAULT", "cuMemAlloc_v2@2:999,cuMemAlloc_v2@4-5:2,cuMemFree_v2@1:700,cuCtxSynchronize@*:719,"
 			       "cuCtxCreate_v2@2+:2",
 	       1);
-	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us", 1);
+	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us,cuCtxPushCurrent_v2>20ms", 1);
 	driver_start("a");
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[0], 2 * MIB), 0);
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[1], 2 * MIB), 999);
@@ -35,6 +35,9 @@ static int body(void *arg)
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
 	CHECK_EQ(cu.cuMemAllocAsync(&p[0], 0x1234, NULL), CUDA_ERROR_NOT_SUPPORTED);
+	start = now_ms();
+	CHECK_NE(cu.cuCtxPushCurrent_v2(NULL), 0);
+	CHECK_GE(now_ms() - start, 20);
 	dprintf(1, "%d %llx\n", (int)getpid(), p[0]);
 	return 0;
 }

@@ -20,14 +20,14 @@ static char trace_path[256];
 
 __attribute__((constructor)) static void probe_setup(void)
 {
-	const char *const fault = getenv("SIMGPU_FAULT"), *const delay = getenv("SIMGPU_DELAY"),
-			 *const trace = getenv("SIMGPU_TRACE");
+	const char *const fault = getenv("SIMGPU_FAULT"), *const slow = getenv("SIMGPU_DELAY");
+	const char *const trace = getenv("SIMGPU_TRACE");
 
 	/* Copies: the program may change its environment. */
 	if (fault && *fault)
 		faults = strdup(fault);
-	if (delay && *delay)
-		delays = strdup(delay);
+	if (slow && *slow)
+		delays = strdup(slow);
 	if (trace && *trace)
 		snprintf(trace_path, sizeof(trace_path), "%s", trace);
 	probe_on = faults || delays || trace_path[0];
@@ -48,10 +48,10 @@ static const char *find_item(const char *list, const char *name, const char mark
 	return NULL;
 }
 
-static uint64_t parse_delay(const char *item)
+static uint64_t parse_delay(const char *item, const char mark)
 {
 	char *rest;
-	const double value = strtod(strchr(item, ':') + 1, &rest);
+	const double value = strtod(strchr(item, mark) + 1, &rest);
 
 	if (!strncmp(rest, "us", 2))
 		return (uint64_t)(value * 1e3);
@@ -60,6 +60,14 @@ static uint64_t parse_delay(const char *item)
 	if (*rest == 's')
 		return (uint64_t)(value * 1e9);
 	return (uint64_t)value;
+}
+
+static void delay(const uint64_t ns)
+{
+	struct timespec wait = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+
+	while (ns && nanosleep(&wait, &wait) && errno == EINTR)
+		;
 }
 
 /* "name@3:999", "name@2-5:2", "name@4+:2", "name@*:2" */
@@ -95,17 +103,13 @@ bool probe_enter(struct probe *probe, int *rc)
 
 	if (!__atomic_load_n(&probe->known, __ATOMIC_ACQUIRE)) {
 		item = find_item(delays, probe->probe_name, ':');
-		probe->delay_ns = item ? parse_delay(item) : 0;
+		probe->delay_ns = item ? parse_delay(item, ':') : 0;
+		item = find_item(delays, probe->probe_name, '>');
+		probe->delay_after_ns = item ? parse_delay(item, '>') : 0;
 		probe->faults = find_item(faults, probe->probe_name, '@');
 		__atomic_store_n(&probe->known, 1, __ATOMIC_RELEASE);
 	}
-	if (probe->delay_ns) {
-		struct timespec wait = { .tv_sec = (time_t)(probe->delay_ns / 1000000000),
-					 .tv_nsec = (long)(probe->delay_ns % 1000000000) };
-
-		while (nanosleep(&wait, &wait) && errno == EINTR)
-			;
-	}
+	delay(probe->delay_ns);
 	for (item = probe->faults; item && !hit;
 	     item = strchr(item, ',') ? find_item(strchr(item, ',') + 1, probe->probe_name, '@') : NULL)
 		hit = is_hit(item, call, rc);
@@ -120,8 +124,11 @@ void probe_leave(struct probe *probe, const int rc, const unsigned int n, const 
 	int length, fd;
 	unsigned int i;
 
-	if (!trace_path[0])
+	delay(probe->delay_after_ns);
+	if (!trace_path[0]) {
+		errno = saved;
 		return;
+	}
 	length = snprintf(line, sizeof(line), "%d %ld %s", (int)getpid(), syscall(SYS_gettid),
 			  probe->probe_name);
 	for (i = 0; i < n; i++)

@@ -13,7 +13,7 @@ struct probe {
 	const char *probe_name;
 	uint32_t known;	   /* 1 when the settings for this name have been looked up */
 	uint32_t calls;
-	uint64_t delay_ns;
+	uint64_t delay_ns, delay_after_ns;
 	const char *faults; /* first of "name@which:code"; NULL when there is none */
 };
 
