@@ -17,25 +17,33 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-	const uint64_t stamp = vmm_stamp();
+	struct vmm_call call;
 
-	return vmm_released(stamp, real.cuMemRelease(handle), handle);
+	vmm_begin(&call);
+	return vmm_released(&call, real.cuMemRelease(handle), handle);
 }
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
 		  unsigned long long flags)
 {
-	return vmm_mapped(real.cuMemMap(ptr, size, offset, handle, flags), ptr, size, handle);
+	struct vmm_call call;
+
+	vmm_begin(&call);
+	return vmm_mapped(&call, real.cuMemMap(ptr, size, offset, handle, flags), ptr, size, handle);
 }
 
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
-	const uint64_t stamp = vmm_stamp();
+	struct vmm_call call;
 
-	return vmm_unmapped(stamp, real.cuMemUnmap(ptr, size), ptr, size);
+	vmm_begin(&call);
+	return vmm_unmapped(&call, real.cuMemUnmap(ptr, size), ptr, size);
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
 {
-	return vmm_retained(real.cuMemRetainAllocationHandle(handle, addr), handle, addr);
+	struct vmm_call call;
+
+	vmm_begin(&call);
+	return vmm_retained(&call, real.cuMemRetainAllocationHandle(handle, addr), handle, addr);
 }

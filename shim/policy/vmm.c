@@ -1,9 +1,10 @@
 /*
  * Handles and mappings. See vmm.h.
  *
- * `allocation` is the physical memory; handles and ranges point to it and are counted in it. A handle or an address
- * that the driver gives anew while an old record bears it tells that the old one ended and its owner is about to
- * report it: the old one is settled then, and the report, whose stamp is older than the new record, finds nothing.
+ * `allocation` is the physical memory; handles and ranges point to it and are counted in it. What the driver does with
+ * references and what is written here must come in the same order: a release that is written before a mapping which the
+ * driver made first would refund what the mapping still holds. So calls that move references are made one by one, under
+ * `calling`; cuMemCreate, which takes long, only waits for it to write.
  */
 #include "policy/vmm.h"
 #include "policy/process.h"
@@ -13,6 +14,7 @@
 #include "policy/wiped.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -28,7 +30,6 @@ struct allocation {
 
 struct handle {
 	CUmemGenericAllocationHandle key;
-	uint64_t stamp;
 	uint32_t references;
 	struct allocation *allocation;
 	UT_hash_handle hh;
@@ -37,14 +38,13 @@ struct handle {
 struct range {
 	CUdeviceptr key; /* where it begins */
 	size_t bytes;
-	uint64_t stamp;
 	struct allocation *allocation;
 	UT_hash_handle hh;
 };
 
 struct vmm {
-	struct lock lock;
-	uint64_t stamp;
+	pthread_mutex_t calling; /* held over the driver's call; outside `lock` */
+	struct lock lock;	 /* of the tables */
 	struct handle *handles;
 	struct range *ranges;
 	struct allocation *all;
@@ -153,7 +153,6 @@ static bool add_handle(CUmemGenericAllocationHandle key, struct allocation *allo
 	if (!handle)
 		return false;
 	handle->key = key;
-	handle->stamp = __atomic_add_fetch(&vmm()->stamp, 1, __ATOMIC_RELEASE);
 	handle->references = 1;
 	handle->allocation = allocation;
 	allocation->users++;
@@ -185,6 +184,18 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	return entered;
 }
 
+static void call_alone(int *cancel)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
+	pthread_mutex_lock(&vmm()->calling);
+}
+
+static void call_done(int cancel)
+{
+	pthread_mutex_unlock(&vmm()->calling);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 static void release_it(uint64_t handle)
 {
 	real.cuMemRelease((CUmemGenericAllocationHandle)handle);
@@ -192,11 +203,17 @@ static void release_it(uint64_t handle)
 
 CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle)
 {
+	bool entered;
+	int cancel;
+
 	if (!claim->device)
 		return claim_close_without_device(claim, rc, release_it, rc == CUDA_SUCCESS ? *handle : 0);
 	if (rc != CUDA_SUCCESS)
 		return claim_fail(claim, rc);
-	if (!enter(claim, *handle)) {
+	call_alone(&cancel);
+	entered = enter(claim, *handle);
+	call_done(cancel);
+	if (!entered) {
 		release_it(*handle);
 		rc = refuse_excess(claim->device, "a handle");
 	}
@@ -204,74 +221,95 @@ CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocat
 	return rc;
 }
 
-uint64_t vmm_stamp(void)
+void vmm_begin(struct vmm_call *call)
 {
-	return process_mode() == PROCESS_READY ? __atomic_load_n(&vmm()->stamp, __ATOMIC_ACQUIRE) : 0;
+	call->alone = process_entered() && process_mode() == PROCESS_READY;
+	if (call->alone)
+		call_alone(&call->cancel);
 }
 
-CUresult vmm_released(uint64_t stamp, CUresult rc, CUmemGenericAllocationHandle key)
+/* Whether something is to be written: then the tables are locked. */
+static bool write_begin(const struct vmm_call *call, CUresult rc)
 {
-	struct handle *handle;
-
-	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
-		return rc;
+	if (!call->alone || rc != CUDA_SUCCESS)
+		return false;
 	lock_take(&vmm()->lock);
-	handle = find_handle(key);
-	if (handle && handle->stamp <= stamp)
-		drop_handle(handle, 1);
-	lock_give(&vmm()->lock);
+	return true;
+}
+
+static CUresult end(const struct vmm_call *call, CUresult rc)
+{
+	if (call->alone)
+		call_done(call->cancel);
+	process_left();
 	return rc;
 }
 
-CUresult vmm_unmapped(uint64_t stamp, CUresult rc, CUdeviceptr address, size_t bytes)
+CUresult vmm_released(struct vmm_call *call, CUresult rc, CUmemGenericAllocationHandle key)
+{
+	if (write_begin(call, rc)) {
+		struct handle *const handle = find_handle(key);
+
+		if (handle)
+			drop_handle(handle, 1);
+		lock_give(&vmm()->lock);
+	}
+	return end(call, rc);
+}
+
+static void unmap(CUdeviceptr address, size_t bytes)
 {
 	struct range *range, *next;
 
-	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
-		return rc;
-	lock_take(&vmm()->lock);
 	HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), range);
 	if (range && range->bytes == bytes) {
-		if (range->stamp <= stamp)
-			drop_range(range);
-	} else {
-		HASH_ITER(hh, vmm()->ranges, range, next)
-		{
-			if (range->key - address < bytes && range->stamp <= stamp)
-				drop_range(range);
-		}
+		drop_range(range);
+		return;
 	}
-	lock_give(&vmm()->lock);
-	return rc;
+	HASH_ITER(hh, vmm()->ranges, range, next)
+	{
+		if (range->key - address < bytes)
+			drop_range(range);
+	}
 }
 
-CUresult vmm_mapped(CUresult rc, CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle key)
+CUresult vmm_unmapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes)
 {
-	struct range *range, *old;
-	struct handle *handle;
-
-	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
-		return rc;
-	range = calloc(1, sizeof(*range));
-	lock_take(&vmm()->lock);
-	handle = find_handle(key);
-	if (handle && range) {
-		HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), old);
-		if (old)
-			drop_range(old);
-		range->key = address;
-		range->bytes = bytes;
-		range->stamp = __atomic_add_fetch(&vmm()->stamp, 1, __ATOMIC_RELEASE);
-		range->allocation = handle->allocation;
-		range->allocation->users++;
-		HASH_ADD(hh, vmm()->ranges, key, sizeof(address), range);
-		range = NULL;
-	} else if (handle) {
-		handle->allocation->users++; /* cannot be remembered: never refunded rather than refunded too early */
+	if (write_begin(call, rc)) {
+		unmap(address, bytes);
+		lock_give(&vmm()->lock);
 	}
-	lock_give(&vmm()->lock);
-	free(range);
-	return rc;
+	return end(call, rc);
+}
+
+static void map(CUdeviceptr address, size_t bytes, struct handle *handle)
+{
+	struct range *const range = calloc(1, sizeof(*range));
+	struct range *old;
+
+	handle->allocation->users++; /* without a range never refunded, rather than too early */
+	if (!range)
+		return;
+	HASH_FIND(hh, vmm()->ranges, &address, sizeof(address), old);
+	if (old)
+		drop_range(old);
+	range->key = address;
+	range->bytes = bytes;
+	range->allocation = handle->allocation;
+	HASH_ADD(hh, vmm()->ranges, key, sizeof(address), range);
+}
+
+CUresult vmm_mapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes,
+		    CUmemGenericAllocationHandle key)
+{
+	if (write_begin(call, rc)) {
+		struct handle *const handle = find_handle(key);
+
+		if (handle)
+			map(address, bytes, handle);
+		lock_give(&vmm()->lock);
+	}
+	return end(call, rc);
 }
 
 static struct allocation *allocation_at(CUdeviceptr address)
@@ -289,26 +327,26 @@ static struct allocation *allocation_at(CUdeviceptr address)
 	return NULL;
 }
 
-CUresult vmm_retained(CUresult rc, const CUmemGenericAllocationHandle *key, const void *address)
+static void retain(CUmemGenericAllocationHandle key, CUdeviceptr address)
 {
-	struct allocation *allocation;
-	struct handle *handle;
+	struct handle *const handle = find_handle(key);
+	struct allocation *const allocation = handle ? handle->allocation : allocation_at(address);
 
-	if (rc != CUDA_SUCCESS || process_mode() != PROCESS_READY)
-		return rc;
-	lock_take(&vmm()->lock);
-	/* A handle that we know tells more than the address, which another thread may be mapping or
-	 * unmapping just now. */
-	handle = find_handle(*key);
-	allocation = handle ? handle->allocation : allocation_at((CUdeviceptr)(uintptr_t)address);
 	if (handle) {
 		handle->references++;
 		allocation->users++;
-	} else if (allocation && !add_handle(*key, allocation)) {
+	} else if (allocation && !add_handle(key, allocation)) {
 		allocation->users++;
 	}
-	lock_give(&vmm()->lock);
-	return rc;
+}
+
+CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllocationHandle *key, const void *address)
+{
+	if (write_begin(call, rc)) {
+		retain(*key, (CUdeviceptr)(uintptr_t)address);
+		lock_give(&vmm()->lock);
+	}
+	return end(call, rc);
 }
 
 void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))

@@ -20,15 +20,21 @@ CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t
 CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle);
 
 /*
- * Take the stamp before the driver is asked to release or unmap, and give it back with its code: what another thread
- * made at the same handle or address meanwhile is newer and stays.
+ * Around each call that moves references; one of a process at a time, so that the driver's order is ours.
+ *
+ *	vmm_begin(&call);
+ *	return vmm_released(&call, real.cuMemRelease(handle), handle);
  */
-uint64_t vmm_stamp(void);
-CUresult vmm_released(uint64_t stamp, CUresult rc, CUmemGenericAllocationHandle handle);
-CUresult vmm_unmapped(uint64_t stamp, CUresult rc, CUdeviceptr address, size_t bytes);
-/* After cuMemMap. */
-CUresult vmm_mapped(CUresult rc, CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle handle);
-/* After cuMemRetainAllocationHandle. */
-CUresult vmm_retained(CUresult rc, const CUmemGenericAllocationHandle *handle, const void *address);
+struct vmm_call {
+	bool alone;
+	int cancel;
+};
+void vmm_begin(struct vmm_call *call);
+CUresult vmm_released(struct vmm_call *call, CUresult rc, CUmemGenericAllocationHandle handle);
+CUresult vmm_unmapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes);
+CUresult vmm_mapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes,
+		    CUmemGenericAllocationHandle handle);
+CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllocationHandle *handle,
+		      const void *address);
 
 #endif
