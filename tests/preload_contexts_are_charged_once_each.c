@@ -84,6 +84,10 @@ static void created(CUdevice device)
 	step_say("detach one", 1, 0);
 	CHECK_EQ(CU(cuCtxDetach)(other), CUDA_SUCCESS);
 	step_say("detach the last", 0, 0);
+	CHECK_EQ(create(2, &other, device), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuCtxAttach)(&context, 0), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuCtxDestroy_v2)(other), CUDA_SUCCESS);
+	step_say("destroy what is attached", 0, 0);
 	CHECK_NE(CU(cuCtxDestroy_v2)(other), CUDA_SUCCESS);
 	CHECK_NE(CU(cuCtxDestroy_v2)((CUcontext)0x1234), CUDA_SUCCESS);
 	CHECK_NE(create(2, &context, 9), CUDA_SUCCESS);
@@ -113,6 +117,6 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return child();
 	c = client_capped(self, env);
-	CHECK_EQ(steps_follow(&c, 2 * MIB), 37u);
+	CHECK_EQ(steps_follow(&c, 2 * MIB), 38u);
 	return 0;
 }

@@ -46,7 +46,7 @@ CUresult cuCtxDestroy(CUcontext ctx)
 	struct context_change change;
 
 	context_destroy(&change, ctx);
-	return context_destroyed(&change, real.cuCtxDestroy(ctx));
+	return context_answered(&change, real.cuCtxDestroy(ctx));
 }
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
@@ -54,24 +54,23 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	struct context_change change;
 
 	context_destroy(&change, ctx);
-	return context_destroyed(&change, real.cuCtxDestroy_v2(ctx));
+	return context_answered(&change, real.cuCtxDestroy_v2(ctx));
 }
 
 CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
 {
-	const CUresult rc = real.cuCtxAttach(pctx, flags);
+	struct context_change change;
 
-	if (rc == CUDA_SUCCESS)
-		context_attached(*pctx);
-	return rc;
+	context_attach(&change);
+	return context_answered(&change, real.cuCtxAttach(pctx, flags));
 }
 
 CUresult cuCtxDetach(CUcontext ctx)
 {
 	struct context_change change;
 
-	context_destroy(&change, ctx);
-	return context_destroyed(&change, real.cuCtxDetach(ctx));
+	context_detach(&change, ctx);
+	return context_answered(&change, real.cuCtxDetach(ctx));
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)

@@ -28,9 +28,10 @@ struct context {
 	CUcontext handle;
 	uint32_t serial;
 	uint32_t units;
-	uint32_t references; /* cuCtxAttach */
+	uint32_t references; /* cuCtxAttach; guarded by the home's `making` */
 	uint8_t device;
 	uint8_t seat;
+	bool dropping; /* the driver is asked to end it: whoever asked keeps the record until it has answered */
 	UT_hash_handle hh;
 };
 
@@ -69,13 +70,21 @@ int context_start(void)
 	return wiped_once(&memory, sizeof(struct contexts)) ? 0 : -ENOMEM;
 }
 
-uint32_t context_serial_of(CUcontext handle, const struct device *device)
+static struct context *find(CUcontext handle)
 {
 	struct context *context;
+
+	HASH_FIND_PTR(contexts()->table, &handle, context);
+	return context;
+}
+
+uint32_t context_serial_of(CUcontext handle, const struct device *device)
+{
+	const struct context *context;
 	uint32_t serial;
 
 	lock_take(&contexts()->lock);
-	HASH_FIND_PTR(contexts()->table, &handle, context);
+	context = find(handle);
 	serial = context ? context->serial : home_of(device)->primary;
 	lock_give(&contexts()->lock);
 	return serial;
@@ -101,7 +110,7 @@ static void begin(struct context_change *change, enum context_call call, CUdevic
 	const bool nested = !process_entered();
 
 	*change = (struct context_change){.ordinal = ordinal, .call = call, .nested = nested};
-	if (!nested && call != CONTEXT_DESTROY)
+	if (!nested && call < CONTEXT_DESTROY)
 		change->device = device_at(ordinal);
 }
 
@@ -170,10 +179,15 @@ static int enter(struct context_change *change, const CUcontext *handle)
 	if (context) {
 		context->seat = change->seat;
 		context->serial = next_serial();
-		/* The driver gives a handle again only after its context ended, of which we were not told. */
-		HASH_FIND_PTR(contexts()->table, handle, old);
+		/*
+		 * The driver gives a handle again only after its context ended: without our knowing, or just now in
+		 * another thread, on another device, which then sees to the rest.
+		 */
+		old = find(*handle);
 		if (old)
 			HASH_DEL(contexts()->table, old);
+		if (old && old->dropping)
+			old = NULL;
 		HASH_ADD_PTR(contexts()->table, handle, context);
 	} else {
 		home->primary = next_serial();
@@ -286,39 +300,80 @@ CUresult context_released(struct context_change *change, CUresult rc)
 	return rc;
 }
 
-void context_destroy(struct context_change *change, CUcontext handle)
+/* Takes the lock of the home of a created context. While it waits, the handle may come to name another context. */
+static void lock_context(struct context_change *change, CUcontext handle)
 {
-	struct context *context;
+	const struct device *device;
 
-	begin(change, CONTEXT_DESTROY, 0);
-	if (process_mode() != PROCESS_READY || change->nested)
-		return;
-	if (!handle && real.cuCtxGetCurrent(&handle) != CUDA_SUCCESS)
-		return;
-	lock_take(&contexts()->lock);
-	HASH_FIND_PTR(contexts()->table, &handle, context);
-	if (context)
-		change->device = device_by_index(context->device);
-	lock_give(&contexts()->lock);
-	change->context = handle;
-	if (change->device)
+	for (;;) {
+		lock_take(&contexts()->lock);
+		change->context = find(handle);
+		device = change->context ? device_by_index(change->context->device) : NULL;
+		if (!device || device == change->device)
+			break;
+		lock_give(&contexts()->lock);
+		if (change->device)
+			unlock_home(change);
+		change->device = device;
 		lock_home(change);
+	}
+	if (change->context)
+		change->context->dropping = true;
+	lock_give(&contexts()->lock);
+	if (!device && change->device) {
+		unlock_home(change);
+		change->device = NULL;
+	}
 }
 
-CUresult context_destroyed(struct context_change *change, CUresult rc)
+static void begin_known(struct context_change *change, enum context_call call, CUcontext handle)
 {
-	struct context *context = NULL;
+	begin(change, call, 0);
+	if (process_mode() == PROCESS_READY && !change->nested &&
+	    (handle || real.cuCtxGetCurrent(&handle) == CUDA_SUCCESS))
+		lock_context(change, handle);
+}
 
-	if (rc == CUDA_SUCCESS && change->device) {
-		lock_take(&contexts()->lock);
-		HASH_FIND_PTR(contexts()->table, &change->context, context);
-		if (context && --context->references)
-			context = NULL;
-		if (context)
-			HASH_DEL(contexts()->table, context);
-		lock_give(&contexts()->lock);
-	}
-	if (context) {
+void context_destroy(struct context_change *change, CUcontext handle)
+{
+	begin_known(change, CONTEXT_DESTROY, handle);
+}
+
+void context_detach(struct context_change *change, CUcontext handle)
+{
+	begin_known(change, CONTEXT_DETACH, handle);
+}
+
+void context_attach(struct context_change *change)
+{
+	begin_known(change, CONTEXT_ATTACH, NULL);
+}
+
+/* Whether a created context is at its end, now that the driver has answered; then it is out of the table. */
+static bool at_its_end(const struct context_change *change, CUresult rc)
+{
+	struct context *const context = change->context;
+	bool end = rc == CUDA_SUCCESS && change->call == CONTEXT_DESTROY;
+
+	if (rc == CUDA_SUCCESS && change->call == CONTEXT_ATTACH)
+		context->references++;
+	if (rc == CUDA_SUCCESS && change->call == CONTEXT_DETACH)
+		end = --context->references == 0;
+	lock_take(&contexts()->lock);
+	context->dropping = false;
+	if (find(context->handle) != context)
+		end = true;
+	else if (end)
+		HASH_DEL(contexts()->table, context);
+	lock_give(&contexts()->lock);
+	return end;
+}
+
+CUresult context_answered(struct context_change *change, CUresult rc)
+{
+	struct context *const context = change->context;
+
+	if (context && at_its_end(change, rc)) {
 		ended(change->device, context->serial, context->seat, context->units);
 		free(context);
 	}
@@ -326,19 +381,6 @@ CUresult context_destroyed(struct context_change *change, CUresult rc)
 		unlock_home(change);
 	process_left();
 	return rc;
-}
-
-void context_attached(CUcontext handle)
-{
-	struct context *context;
-
-	if (process_mode() != PROCESS_READY)
-		return;
-	lock_take(&contexts()->lock);
-	HASH_FIND_PTR(contexts()->table, &handle, context);
-	if (context)
-		context->references++;
-	lock_give(&contexts()->lock);
 }
 
 bool context_has_spare(const struct device *device)

@@ -13,14 +13,16 @@ enum context_call {
 	CONTEXT_RETAIN,	 /* cuDevicePrimaryCtxRetain: undone by a release */
 	CONTEXT_CREATE,	 /* cuCtxCreate: undone by cuCtxDestroy */
 	CONTEXT_RELEASE, /* may drop the primary context: release, reset */
-	CONTEXT_DESTROY, /* drops a created one: cuCtxDestroy, cuCtxDetach */
+	CONTEXT_DESTROY, /* ends a created one, however often it is attached */
+	CONTEXT_DETACH,	 /* takes a reference back, and with the last one ends it */
+	CONTEXT_ATTACH,	 /* one reference more: one cuCtxDetach more is needed */
 };
 
 struct context_change {
 	const struct device *device; /* NULL: nothing to do */
 	CUdevice ordinal;
 	enum context_call call;
-	CUcontext context;
+	struct context *context;
 	uint32_t units;
 	uint32_t spare;
 	uint8_t seat;
@@ -48,11 +50,11 @@ CUresult context_made(struct context_change *change, CUresult rc, const CUcontex
 void context_release(struct context_change *change, CUdevice ordinal);
 CUresult context_released(struct context_change *change, CUresult rc);
 
-/* Around cuCtxDestroy and cuCtxDetach of `context` (NULL: the current one). */
+/* Around cuCtxDestroy and cuCtxDetach of `context`, and cuCtxAttach (NULL: the current one). */
 void context_destroy(struct context_change *change, CUcontext context);
-CUresult context_destroyed(struct context_change *change, CUresult rc);
-/* After a successful cuCtxAttach: cuCtxDetach has to be called once more. */
-void context_attached(CUcontext context);
+void context_detach(struct context_change *change, CUcontext context);
+void context_attach(struct context_change *change);
+CUresult context_answered(struct context_change *change, CUresult rc);
 
 /* For claims: the serial of the context that device_current found last in this thread. Each context made has
  * its own. */
