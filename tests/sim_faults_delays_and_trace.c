@@ -14,7 +14,8 @@ static int body(void *arg)
 	setenv("SIMGPU_FAULT", "cuMemAlloc_v2@2:999,cuMemAlloc_v2@4-5:2,cuMemFree_v2@1:700,cuCtxSynchronize@*:719,"
 			       "cuCtxCreate_v2@2+:2",
 	       1);
-	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us,cuCtxPushCurrent_v2>20ms", 1);
+	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us,cuCtxPushCurrent_v2>20ms,"
+			       "cuCtxCreate_v2:20-30ms", 1);
 	driver_start("a");
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[0], 2 * MIB), 0);
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[1], 2 * MIB), 999);
@@ -31,7 +32,9 @@ static int body(void *arg)
 	CHECK_EQ(truth_held(NULL, 0, "a"), 4 * MIB);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(cu.cuCtxSynchronize(), 719);
+	start = now_ms();
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 0);
+	CHECK_GE(now_ms() - start, 20);
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
 	CHECK_EQ(cu.cuMemAllocAsync(&p[0], 0x1234, NULL), CUDA_ERROR_NOT_SUPPORTED);

@@ -48,25 +48,35 @@ static const char *find_item(const char *list, const char *name, const char mark
 	return NULL;
 }
 
-static uint64_t parse_delay(const char *item, const char mark)
+static uint64_t in_ns(const double value, const char *unit)
 {
-	char *rest;
-	const double value = strtod(strchr(item, mark) + 1, &rest);
-
-	if (!strncmp(rest, "us", 2))
+	if (!strncmp(unit, "us", 2))
 		return (uint64_t)(value * 1e3);
-	if (!strncmp(rest, "ms", 2))
+	if (!strncmp(unit, "ms", 2))
 		return (uint64_t)(value * 1e6);
-	if (*rest == 's')
+	if (*unit == 's')
 		return (uint64_t)(value * 1e9);
 	return (uint64_t)value;
 }
 
-static void delay(const uint64_t ns)
+/* "name:5ms", or "name:0-5ms": each call another while out of this range. */
+static struct probe_delay parse_delay(const char *item, const char mark)
 {
+	char *rest;
+	const double least = strtod(strchr(item, mark) + 1, &rest);
+	const double most = *rest == '-' ? strtod(rest + 1, &rest) : least;
+
+	return (struct probe_delay){in_ns(least, rest), in_ns(most, rest)};
+}
+
+static void delay(const struct probe_delay *range, const uint32_t call)
+{
+	const uint64_t spread = range->most_ns > range->least_ns ? range->most_ns - range->least_ns : 1;
+	const uint64_t draw = ((uint64_t)getpid() << 32 | call) * 0x9e3779b97f4a7c15 >> 20;
+	const uint64_t ns = range->least_ns + draw % spread;
 	struct timespec wait = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 
-	while (ns && nanosleep(&wait, &wait) && errno == EINTR)
+	while (range->most_ns && nanosleep(&wait, &wait) && errno == EINTR)
 		;
 }
 
@@ -103,13 +113,15 @@ bool probe_enter(struct probe *probe, int *rc)
 
 	if (!__atomic_load_n(&probe->known, __ATOMIC_ACQUIRE)) {
 		item = find_item(delays, probe->probe_name, ':');
-		probe->delay_ns = item ? parse_delay(item, ':') : 0;
+		if (item)
+			probe->delay = parse_delay(item, ':');
 		item = find_item(delays, probe->probe_name, '>');
-		probe->delay_after_ns = item ? parse_delay(item, '>') : 0;
+		if (item)
+			probe->delay_after = parse_delay(item, '>');
 		probe->faults = find_item(faults, probe->probe_name, '@');
 		__atomic_store_n(&probe->known, 1, __ATOMIC_RELEASE);
 	}
-	delay(probe->delay_ns);
+	delay(&probe->delay, call);
 	for (item = probe->faults; item && !hit;
 	     item = strchr(item, ',') ? find_item(strchr(item, ',') + 1, probe->probe_name, '@') : NULL)
 		hit = is_hit(item, call, rc);
@@ -124,7 +136,7 @@ void probe_leave(struct probe *probe, const int rc, const unsigned int n, const 
 	int length, fd;
 	unsigned int i;
 
-	delay(probe->delay_after_ns);
+	delay(&probe->delay_after, __atomic_load_n(&probe->calls, __ATOMIC_RELAXED));
 	if (!trace_path[0]) {
 		errno = saved;
 		return;

@@ -9,11 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* From least to most. */
+struct probe_delay {
+	uint64_t least_ns, most_ns;
+};
+
 struct probe {
 	const char *probe_name;
 	uint32_t known;	   /* 1 when the settings for this name have been looked up */
 	uint32_t calls;
-	uint64_t delay_ns, delay_after_ns;
+	struct probe_delay delay, delay_after;
 	const char *faults; /* first of "name@which:code"; NULL when there is none */
 };
 
