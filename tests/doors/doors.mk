@@ -19,8 +19,7 @@ $(DOORS)/plugin_runtime.so: tests/doors/plugin.c tests/doors/door.h tests/doors/
 	$(call plugin,-DPLUGIN_RUNTIME)
 
 # The driver is put where a link by -lcuda puts it: before libc, by its SONAME, without a path.
-LINKED_TESTS := $(BUILD)/tests/preload_door_direct_link $(BUILD)/tests/preload_door_three_builds_agree \
-	$(BUILD)/tests/preload_door_two_copies_are_one
+LINKED_TESTS := $(BUILD)/tests/preload_door_direct_link $(BUILD)/tests/preload_door_two_copies_are_one
 $(LINKED_TESTS): LDLIBS += -Wl,--no-as-needed $(DOORS_DRIVER)
 $(LINKED_TESTS): | $(DOORS_DRIVER)
 $(BUILD)/tests/preload_door_second_copies_race: LDLIBS += -rdynamic
@@ -28,6 +27,26 @@ $(BUILD)/tests/preload_door_shared_runtime: LDLIBS += -Wl,--no-as-needed -L$(DOO
 $(BUILD)/tests/preload_door_shared_runtime: | $(DOORS)/plugin_runtime.so
 
 TEST_DEPS += $(PLUGINS)
+
+# One program, three builds.
+SEQUENCES := $(addprefix $(DOORS)/sequence_,linked dlsym dlvsym)
+$(DOORS)/sequence_linked: FORM := -DLINKED
+$(DOORS)/sequence_linked: $(DOORS_DRIVER)
+$(DOORS)/sequence_dlvsym: FORM := -DBY_DLVSYM
+$(SEQUENCES): tests/doors/sequence.c tests/doors/door.h tests/ledger_now.h $(BUILD)/libcuquota_reader.a | $(HEADERS)
+	$(call say,PLUGIN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OWN_CPPFLAGS) -Itests $(FORM) $(OWN_CFLAGS) -o $@ $(filter %.c %.a,$^) -Wl,--no-as-needed \
+		$(filter %.so.1,$^) -Wl,--as-needed -ldl $(LDFLAGS)
+TEST_DEPS += $(SEQUENCES) $(DOORS)/versioned/libcuda.so.1
+# A driver whose symbols have a version: dlvsym finds nothing in one without.
+$(DOORS)/versioned/libcuda.so.1: $(call sim_obj,$(SIM_CUDA) gen/stubs_cuda.c)
+	$(call say,PLUGIN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)echo 'CUDA_1 { *; };' >$(@D)/versions
+	$(Q)$(CC) $(OWN_CFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--version-script=$(@D)/versions -o $@ $^ $(LDFLAGS)
+$(BUILD)/tests/preload_door_resolver_by_hand: $(BUILD)/libcuquota_reader.a
+$(BUILD)/tests/preload_door_pointers_cached_before_init: $(BUILD)/simgpu/libtruth.a
 
 $(DOORS)/future/libcuda.so.1: tests/doors/future.c $(call sim_obj,$(SIM_CUDA) gen/stubs_cuda.c) | $(HEADERS)
 	$(call say,PLUGIN,$@)

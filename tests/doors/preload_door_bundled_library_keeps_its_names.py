@@ -4,12 +4,13 @@ whatever name it was preloaded, before and after a driver was opened.
 report: DL-05
 report: PG-04
 """
-import os, shutil, time
+import os, shutil
 import pytest
 import helper
 
 CLIENT = '''
-import ctypes, sys
+import ctypes, sys, time
+begin = time.monotonic()
 bundled = ctypes.CDLL(sys.argv[1])
 bundled.bundled_is_itself.restype = ctypes.c_char_p
 def check():
@@ -20,6 +21,7 @@ cuda = ctypes.CDLL("libcuda.so.1")
 check()
 name = ctypes.cast(cuda.cuGetProcAddress_v2, ctypes.c_void_p).value
 assert name != ctypes.cast(bundled.cuGetProcAddress_v2, ctypes.c_void_p).value
+assert time.monotonic() - begin < 1, time.monotonic() - begin
 print("itself")
 '''
 
@@ -34,8 +36,6 @@ def test_from(place, tmp_path):
         library.symlink_to(helper.LIBRARY)
     else:
         shutil.copy(helper.LIBRARY, library)
-    begin = time.monotonic()
     r = helper.run([os.environ.get('PYTHON', 'python3'), '-c', CLIENT, helper.BUILD / 'tests/doors/bundled.so'],
                    library=library, CUQUOTA_MEMORY_LIMIT='8G')
     assert (r.returncode, r.stdout) == (0, 'itself\n'), r.stderr
-    assert time.monotonic() - begin < 10
