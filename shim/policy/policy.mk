@@ -1,5 +1,11 @@
 # Tests that compare with the simulated card's own account.
 POLICY_TRUTH := preload_racing_processes_stay_below_the_limit preload_threads_leave_the_baseline \
 	preload_threads_retain_the_context_once preload_context_that_is_not_made_is_not_charged \
-	preload_greedy_client_backs_off_below_the_limit
+	preload_greedy_client_backs_off_below_the_limit preload_racing_programs_get_one_grant \
+	preload_killed_programs_leave_no_drift
 $(POLICY_TRUTH:%=$(BUILD)/tests/%): $(BUILD)/simgpu/libtruth.a
+# Tests that compare with what stands in the ledger.
+POLICY_LEDGER := preload_threads_leave_the_baseline preload_nccl_start_charges_no_device \
+	preload_killed_programs_leave_no_drift preload_forks_beside_allocations_do_not_hang \
+	preload_forked_child_gets_the_drivers_code
+$(POLICY_LEDGER:%=$(BUILD)/tests/%): $(BUILD)/libcuquota_reader.a
