@@ -15,7 +15,8 @@ static int body(void *arg)
 			       "cuCtxCreate_v2@2+:2",
 	       1);
 	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us,cuCtxPushCurrent_v2>20ms,"
-			       "cuCtxCreate_v2:20-30ms", 1);
+			       "cuCtxCreate_v2:20-30ms",
+	       1);
 	driver_start("a");
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[0], 2 * MIB), 0);
 	CHECK_EQ(cu.cuMemAlloc_v2(&p[1], 2 * MIB), 999);
