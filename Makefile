@@ -60,6 +60,11 @@ LINTS :=
 
 FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
 	tests/doors/doors.mk tests/procs.mk examples/demo/demo.mk
+# What setup brings is needed by all else that was asked for with it.
+ifneq ($(filter setup,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
 -include $(FRAGMENTS)
 
 ## Build

@@ -4,6 +4,7 @@
  */
 #include "settings_helper.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #define A "GPU-1f2e3d4c-0000-1111-2222-333344445555"
@@ -131,6 +132,28 @@ static void a_key_that_names_no_device_is_said(void **state)
 	close(saved);
 }
 
+/* A limit above the card is what the card has; a promise above it is refused, and so is one above the limit. */
+static void a_request_fits_card_and_limit(void **state)
+{
+	const struct uuid any = uuid_from(A);
+	uint64_t bytes;
+
+	assert_int_equal(settings_limit(SETTINGS("CUQUOTA_MEMORY_LIMIT=30G"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(bytes, 24 * GIB);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24G"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(bytes, 24 * GIB);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=100%"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(bytes, 24 * GIB);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24577M"), &any, 0, 24 * GIB, &bytes),
+			 -EINVAL);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=30G", "CUQUOTA_MEMORY_LIMIT=30G"), &any, 0,
+					  24 * GIB, &bytes),
+			 -EINVAL);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=3G", "CUQUOTA_MEMORY_LIMIT=2G"), &any, 0,
+					  24 * GIB, &bytes),
+			 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +162,7 @@ int main(void)
 		cmocka_unit_test(the_same_key_twice_is_refused),
 		cmocka_unit_test(malformed_lists_are_refused),
 		cmocka_unit_test(a_key_that_names_no_device_is_said),
+		cmocka_unit_test(a_request_fits_card_and_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

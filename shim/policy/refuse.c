@@ -46,7 +46,7 @@ static void explain(const struct device *device, const char *what, uint64_t byte
 	if (refusal->cause == REFUSED_GUARANTEE)
 		text_add(line, "%s could be had; ", room);
 	text_add(line, "used %s, limit %s", used, limit);
-	if (refusal->top_pid) {
+	if (refusal->top_pid && refusal->top_used) {
 		text_add(line, "; pid %d (", refusal->top_pid);
 		text_add_foreign(line, refusal->top_command,
 				 strnlen(refusal->top_command, sizeof(refusal->top_command)),
