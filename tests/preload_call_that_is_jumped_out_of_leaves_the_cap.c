@@ -26,7 +26,8 @@ static void leave_an_allocation(void)
 	if (sigsetjmp(out, 1))
 		return;
 	CHECK_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
-	CU(cuMemAllocManaged)(&pointer, 100 * MIB, CU_MEM_ATTACH_GLOBAL);
+	CU(cuMemAllocManaged)
+	(&pointer, 100 * MIB, CU_MEM_ATTACH_GLOBAL);
 	FAIL("the driver did not sleep");
 }
 

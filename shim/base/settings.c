@@ -109,7 +109,8 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 	if (!entry || entry->amount.kind == AMOUNT_NONE)
 		return 0;
 	/* A limit above the card is what the card has; a promise above it cannot be kept. */
-	*bytes = entry->amount.kind == AMOUNT_BYTES ? entry->amount.value : amount_bytes(&entry->amount, physical_bytes);
+	*bytes = entry->amount.kind == AMOUNT_BYTES ? entry->amount.value
+						    : amount_bytes(&entry->amount, physical_bytes);
 	if (*bytes > physical_bytes) {
 		log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, which has %s; ask for less", size_format(*bytes, asked),
 			  uuid_format(uuid, name), size_format(physical_bytes, allowed));

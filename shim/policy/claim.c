@@ -4,6 +4,7 @@
 #include "policy/claim.h"
 #include "policy/block.h"
 #include "policy/context.h"
+#include "policy/extent.h"
 #include "policy/orphan.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
@@ -258,10 +259,28 @@ int claim_enter(const struct claim *claim, uint64_t pointer)
 	return rc;
 }
 
+static void give_whole(const struct block *block)
+{
+	const struct device *const device = device_by_index(block->device);
+
+	seat_refund(device, block->seat, block->units);
+	seat_count(device, block->family, -(int64_t)block->units);
+}
+
+static void give_small(const struct block *block)
+{
+	extent_leave_entry(block, true);
+}
+
+void claim_drop_context(uint32_t serial)
+{
+	extent_drop_context(serial);
+	block_drop_context(serial, give_whole, give_small);
+}
+
 /* The oldest live block at that address goes. `certain`: look also where another thread may just be entering it. */
 static bool take(uint64_t pointer, bool certain)
 {
-	const struct device *device;
 	struct block block;
 
 	if ((certain || extent_may_be(pointer)) && extent_leave(pointer))
@@ -272,9 +291,7 @@ static bool take(uint64_t pointer, bool certain)
 		extent_leave_entry(&block, false);
 		return true;
 	}
-	device = device_by_index(block.device);
-	seat_refund(device, block.seat, block.units);
-	seat_count(device, block.family, -(int64_t)block.units);
+	give_whole(&block);
 	return true;
 }
 

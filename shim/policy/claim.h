@@ -82,6 +82,9 @@ struct release {
 void release_open(struct release *release, CUdeviceptr pointer);
 CUresult release_close(struct release *release, CUresult rc);
 
+/* Refund all blocks of an ended context. */
+void claim_drop_context(uint32_t serial);
+
 /* For an allocator that is not charged yet: CUDA_SUCCESS where nothing is limited, else the code to return, said once
  * a second at most. `name` is the entry point's. */
 CUresult claim_uncharged(const char *name);

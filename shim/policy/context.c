@@ -7,8 +7,8 @@
  */
 #include "policy/context.h"
 #include "policy/block.h"
+#include "policy/claim.h"
 #include "policy/cost.h"
-#include "policy/extent.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "policy/refuse.h"
@@ -242,19 +242,6 @@ CUresult context_made(struct context_change *change, CUresult rc, const CUcontex
 	return rc;
 }
 
-static void give_whole(const struct block *block)
-{
-	const struct device *const device = device_by_index(block->device);
-
-	seat_refund(device, block->seat, block->units);
-	seat_count(device, block->family, -(int64_t)block->units);
-}
-
-static void give_small(const struct block *block)
-{
-	extent_leave_entry(block, true);
-}
-
 /* The end of a context, after the driver ended it: it takes its blocks along. Its record is out of the tables. */
 static void ended(const struct device *device, uint32_t serial, uint8_t seat, uint32_t units)
 {
@@ -264,8 +251,7 @@ static void ended(const struct device *device, uint32_t serial, uint8_t seat, ui
 
 	current_forget();
 	block_epoch_raise();
-	extent_drop_context(serial);
-	block_drop_context(serial, give_whole, give_small);
+	claim_drop_context(serial);
 	lock_take(&contexts()->lock);
 	spare_seat = home->spare_seat;
 	if (--home->count == 0)
