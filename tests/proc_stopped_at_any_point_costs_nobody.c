@@ -15,12 +15,18 @@ static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
 	struct answer a;
 	int heard;
 
-	scene_set(s);
-	worker_arm(cast.victim, name, nth, SIGSTOP);
-	worker_tell(cast.victim, &s->op);
-	heard = worker_hear(cast.victim, &a);
-	if (heard != HEARD_STOPPED)
-		FAIL("the point was not reached again (%d)", heard);
+	/* A sweep that another has just made takes a point away: then the scene is set anew. */
+	for (int attempt = 1;; attempt++) {
+		scene_set(s);
+		worker_arm(cast.victim, name, nth, SIGSTOP);
+		worker_tell(cast.victim, &s->op);
+		heard = worker_hear(cast.victim, &a);
+		if (heard == HEARD_STOPPED)
+			break;
+		if (attempt == 3)
+			FAIL("the point was not reached again (%d)", heard);
+		world_end();
+	}
 	if (cast.peer) {
 		worker_go_on(cast.peer);
 		CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
