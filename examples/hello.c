@@ -1,5 +1,6 @@
 /*
- * Allocates GPU memory, one step after the other, until it is refused, and prints what CUDA says meanwhile.
+ * Allocates GPU memory, one step after the other, until it is refused, and prints
+ * what CUDA says meanwhile.
  *
  *   cc -o hello examples/hello.c -ldl
  *   cuquota run --memory-limit 1G -- ./hello
@@ -52,7 +53,8 @@ int main(void)
 	do {
 		code = info(&free_bytes, &total);
 		if (!code)
-			printf("%3d blocks of 256 MiB; free %.0f of %.0f MiB\n", blocks, free_bytes / MIB, total / MIB);
+			printf("%3d blocks of 256 MiB; free %.0f of %.0f MiB\n", blocks,
+			       free_bytes / MIB, total / MIB);
 		if (!code)
 			code = allocate(&block, STEP);
 		blocks += !code;

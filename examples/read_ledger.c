@@ -20,11 +20,13 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; !rc && i < now->device_count; i++) {
 		const struct cuquota_device_info *const device = &now->device[i];
 
-		printf("%s %llu of %llu MiB\n", device->uuid, (unsigned long long)device->used >> 20,
+		printf("%s %llu of %llu MiB\n", device->uuid,
+		       (unsigned long long)device->used >> 20,
 		       (unsigned long long)device->bytes >> 20);
 		for (uint32_t j = 0; j < device->tenant_count; j++)
 			printf("  %s: %llu MiB in %u processes\n", device->tenant[j].name,
-			       (unsigned long long)device->tenant[j].used >> 20, device->tenant[j].member_count);
+			       (unsigned long long)device->tenant[j].used >> 20,
+			       device->tenant[j].member_count);
 	}
 	cuquota_close(ledgers);
 	return rc != 0;

@@ -17,7 +17,7 @@ FAULTS = [
     ('words', 'shim/base/one.c', 'typedef struct one one_t;\n', 'typedef'),
     ('words', 'README.md', 'see /wo' + 'rk/x\n', 'names a place'),
     ('length', 'shim/base/one.c', '/* */\n' * 400, 'lines'),
-    ('length', 'shim/base/one.c', '/* ' + 'x' * 120 + ' */\n', 'columns'),
+    ('length', 'shim/base/one.c', '/* ' + 'x' * 95 + ' */\n', '101 columns'),
     ('headers', 'shim/base/one.h', 'size_t needs_stddef(void);\n', 'size_t'),
     ('warnings', 'shim/base/one.c', 'int unannounced(void)\n{\n\treturn 2;\n}\n', 'prototype'),
     ('scripts', 'tests/x.sh', '#!/bin/sh\necho $1\n', 'SC2086'),

@@ -1,6 +1,6 @@
 /*
- * For tests that are programs under the preload: the driver's and NVML's functions as a program finds them, by dlsym at
- * each call, typed by NVIDIA's headers under the names that are exported.
+ * For tests that are programs under the preload: the driver's and NVML's functions as a program
+ * finds them, by dlsym at each call, typed by NVIDIA's headers under the names that are exported.
  */
 #ifndef TESTS_CLIENT_H
 #define TESTS_CLIENT_H
@@ -31,8 +31,8 @@ TEST_USED static void *symbol_of(const char *library, const char *name)
 #define ML(name) ((__typeof__(&name))symbol_of("libnvidia-ml.so.1", #name))
 
 /*
- * Starts this very program anew under the preload and with `env` ("NAME=value" sets, "NAME" unsets), once: in the new
- * program it returns at once.
+ * Starts this very program anew under the preload and with `env` ("NAME=value" sets, "NAME"
+ * unsets), once: in the new program it returns at once.
  */
 TEST_USED static void start_capped(char **argv, const char *const env[])
 {

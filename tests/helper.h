@@ -1,9 +1,9 @@
 /*
  * For the tests in C: checks that print both values, and clients on pipes.
  *
- * A check that fails prints where, what and both values to stderr and ends the process with 1. Nothing here waits
- * without a deadline. A client is a child that dies with its parent; it reads lines from us and we read lines from
- * it, so that two processes go step by step without sleeping.
+ * A check that fails prints where, what and both values to stderr and ends the process with 1.
+ * Nothing here waits without a deadline. A client is a child that dies with its parent; it reads
+ * lines from us and we read lines from it, so that two processes go step by step without sleeping.
  */
 #ifndef TESTS_HELPER_H
 #define TESTS_HELPER_H
@@ -87,7 +87,8 @@ TEST_USED static int test_long(void)
 	return getenv("TEST_LONG") != NULL;
 }
 
-/* The path of a built file, such as "libcuquota.so" or "simgpu/libcuda.so.1". In a buffer of four in turn. */
+/* The path of a built file, such as "libcuquota.so" or "simgpu/libcuda.so.1". In a
+ * buffer of four in turn. */
 TEST_USED static const char *built(const char *name)
 {
 	static __thread char path[4][PATH_MAX];
@@ -99,13 +100,15 @@ TEST_USED static const char *built(const char *name)
 	return p;
 }
 
-/* What LD_PRELOAD must hold for the library (its debug build): a sanitizer's runtime comes first. */
+/* What LD_PRELOAD must hold for the library (its debug build): a
+ * sanitizer's runtime comes first. */
 TEST_USED static const char *preload_of(const char *library)
 {
 	static __thread char value[3 * PATH_MAX];
 	const char *const first = getenv("TEST_PRELOAD_FIRST");
 
-	snprintf(value, sizeof(value), "LD_PRELOAD=%s%s%s", first ? first : "", first ? ":" : "", built(library));
+	snprintf(value, sizeof(value), "LD_PRELOAD=%s%s%s", first ? first : "", first ? ":" : "",
+		 built(library));
 	return value;
 }
 
@@ -116,11 +119,12 @@ struct client {
 };
 
 /*
- * Starts a client: argv in a new program with `env` put over our environment ("NAME=value" sets, "NAME" unsets),
- * or, where argv is NULL, body(arg) in a forked child, which then reads 0 and writes 1 and exits with its result.
+ * Starts a client: argv in a new program with `env` put over our environment ("NAME=value" sets,
+ * "NAME" unsets), or, where argv is NULL, body(arg) in a forked child, which then reads 0 and
+ * writes 1 and exits with its result.
  */
-TEST_USED static struct client client_new(const char *const argv[], const char *const env[], int (*body)(void *),
-					  void *arg)
+TEST_USED static struct client client_new(const char *const argv[], const char *const env[],
+					  int (*body)(void *), void *arg)
 {
 	struct client c = {0};
 	const pid_t parent = getpid();
@@ -181,7 +185,8 @@ TEST_USED static struct client client_capped(const char *const argv[], const cha
 }
 
 /* Sends one line (its newline is added). */
-TEST_USED __attribute__((format(printf, 2, 3))) static void client_say(const struct client *c, const char *format, ...)
+TEST_USED __attribute__((format(printf, 2, 3))) static void client_say(const struct client *c,
+								       const char *format, ...)
 {
 	char line[1024];
 	va_list args;
@@ -195,7 +200,8 @@ TEST_USED __attribute__((format(printf, 2, 3))) static void client_say(const str
 	CHECK_EQ((long)write(c->to, line, n), (long)n);
 }
 
-/* The next line that the client printed, without its newline; fails the test after ms. NULL: it closed its end. */
+/* The next line that the client printed, without its newline; fails the test after ms. NULL: it
+ * closed its end. */
 TEST_USED static const char *client_line(const struct client *c, int ms)
 {
 	static __thread char line[4096];
@@ -208,7 +214,8 @@ TEST_USED static const char *client_line(const struct client *c, int ms)
 		ssize_t got;
 
 		if (left <= 0 || poll(&p, 1, left) == 0)
-			FAIL("client %d printed no line within %d ms, after \"%.*s\"", (int)c->pid, ms, (int)n, line);
+			FAIL("client %d printed no line within %d ms, after \"%.*s\"", (int)c->pid,
+			     ms, (int)n, line);
 		got = read(c->from, line + n, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -225,7 +232,8 @@ TEST_USED static const char *client_line(const struct client *c, int ms)
 /* The client's next line must be this one. */
 #define CLIENT_SAYS(c, want) CHECK_STR(client_line((c), DEADLINE_MS), want)
 
-/* Waits for the client's end: its exit status, or 128 + its signal. Fails the test after ms, killing the client. */
+/* Waits for the client's end: its exit status, or 128 + its signal. Fails the test after ms,
+ * killing the client. */
 TEST_USED static int client_wait(struct client *c, int ms)
 {
 	const int64_t until = now_ms() + ms;

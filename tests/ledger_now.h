@@ -1,6 +1,7 @@
 /*
- * What the ledgers of the test's folder hold at this moment, as they stand in the file: not bounded by a limit and not
- * taken for the shown figures, so that a counter below 0 or above the limit is seen. Link build/libcuquota_reader.a.
+ * What the ledgers of the test's folder hold at this moment, as they stand in the file: not bounded
+ * by a limit and not taken for the shown figures, so that a counter below 0 or above the limit is
+ * seen. Link build/libcuquota_reader.a.
  */
 #ifndef TESTS_LEDGER_NOW_H
 #define TESTS_LEDGER_NOW_H
@@ -9,7 +10,8 @@
 
 #include <cuquota/cuquota.h>
 
-/* Charged bytes of the living and of ghosts, on all devices; `tenant` NULL: of all. Their credit in *credit. */
+/* Charged bytes of the living and of ghosts, on all devices; `tenant` NULL: of all.
+ * Their credit in *credit. */
 TEST_USED static uint64_t ledger_used(const char *tenant, uint64_t *credit)
 {
 	const struct cuquota_snapshot *now;

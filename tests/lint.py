@@ -17,6 +17,10 @@ FLOOR_EXCEPTIONS = {
     'shim/cli/reader.c': ('ledger/segment.h', 'ledger/life.h'),
 }
 
+# Not yet brought below 100 columns.
+WIDE = re.compile(r'shim/ledger/.*|shim/policy/(state|seat|claim|block|current|small|extent\w*|shown|quiet)\.[ch]|'
+                  r'shim/hooks/(memory|info)\.c|include/cuquota/ledger\.h|tests/simgpu/.*')
+
 SHOWN = 25  # complaints printed for one check
 
 # Each awkward dependency has its doors: what, how it looks, which files may.
@@ -149,15 +153,16 @@ class Lint:
                     yield '%s:%d: names a place that is not the project\'s: %s' % (name, number, line.strip()[:100])
 
     def length(self):
-        """files have one job and at most 400 lines, of at most 120 columns in C"""
+        """files have one job and at most 400 lines, of at most 100 columns in C and assembler"""
         for name in self.files:
             if name.endswith(('.c', '.h', '.S', '.py', '.sh', '.mk')) or name in ('Makefile', 'tests/run', '.ci/run', '.ci/setup'):
                 count = text(name).count('\n')
                 if count > 400:
                     yield '%s: %d lines' % (name, count)
-        for name in self.c:
+        for name in self.c + [f for f in self.files if f.endswith('.S')]:
+            most = 120 if WIDE.fullmatch(name) else 100
             for number, line in enumerate(text(name).split('\n'), 1):
-                if len(line.expandtabs(8)) > 120:
+                if len(line.expandtabs(8)) > most:
                     yield '%s:%d: %d columns' % (name, number, len(line.expandtabs(8)))
 
     def headers(self):

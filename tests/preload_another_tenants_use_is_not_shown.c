@@ -1,7 +1,8 @@
 /*
  * report: WN-06
- * Two tenants of 10 GiB each on a card of 24 GiB: while one holds 9 GiB and grows, the other's figures in CUDA and NVML
- * are its own alone: nothing used before it has a context, and then its context.
+ * Two tenants of 10 GiB each on a card of 24 GiB: while one holds 9 GiB and grows, the
+ * other's figures in CUDA and NVML are its own alone: nothing used before it has a
+ * context, and then its context.
  */
 #include "client.h"
 
@@ -67,7 +68,8 @@ int main(int argc, char **argv)
 	CLIENT_SAYS(&b, "ready");
 	client_say(&b, "0");
 	snprintf(before, sizeof(before), "%s", client_line(&b, DEADLINE_MS));
-	CHECK_EQ(sscanf(before, "%llu %llu %llu %llu %llu", &figure[0], &figure[1], &figure[2], &figure[3], &figure[4]),
+	CHECK_EQ(sscanf(before, "%llu %llu %llu %llu %llu", &figure[0], &figure[1], &figure[2],
+			&figure[3], &figure[4]),
 		 5);
 	CHECK_EQ(figure[1], 10 * GIB);
 	CHECK_EQ(figure[3], 10 * GIB);

@@ -1,6 +1,6 @@
 /*
- * A signal handler may jump out of an allocation for good, as interpreters do. What that call had charged stays
- * charged, and the thread's later allocations are counted as ever.
+ * A signal handler may jump out of an allocation for good, as interpreters do. What that call had
+ * charged stays charged, and the thread's later allocations are counted as ever.
  */
 #include "client.h"
 
@@ -33,8 +33,9 @@ static void leave_an_allocation(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=100M",
-				   "SIMGPU_DELAY=cuMemAllocManaged:20s", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "SIMGPU_DEVICES=24G",
+				   "SIMGPU_CONTEXT=100M", "SIMGPU_DELAY=cuMemAllocManaged:20s",
+				   NULL};
 	CUdeviceptr first, pointer;
 	CUcontext context;
 	size_t before, taken = 0;

@@ -1,6 +1,7 @@
 /*
- * A thread that is to be cancelled asks what it may have. Questions look at the ledger's files, but the thread ends
- * only where its program lets it, so that neither a descriptor nor a lock on a dead member's place is left behind.
+ * A thread that is to be cancelled asks what it may have. Questions look at the ledger's files, but
+ * the thread ends only where its program lets it, so that neither a descriptor nor a lock on a dead
+ * member's place is left behind.
  */
 #include "client.h"
 
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		return !context_now(0);
-	if (!getenv("TEST_STARTED")) { /* simgpu's NVML opens files until it finds its card's account */
+	/* simgpu's NVML opens files until it finds its card's account */
+	if (!getenv("TEST_STARTED")) {
 		c = client_start(maker, env);
 		CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	}

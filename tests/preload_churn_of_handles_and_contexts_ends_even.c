@@ -1,6 +1,7 @@
 /*
- * Eight threads make and drop contexts and memory by handle in random order, share addresses and handles, and free what
- * others free too; whenever all pause, the account says what the device holds, and at the end nothing is left.
+ * Eight threads make and drop contexts and memory by handle in random order, share addresses and
+ * handles, and free what others free too; whenever all pause, the account says what the device
+ * holds, and at the end nothing is left.
  */
 #include "steps.h"
 
@@ -28,15 +29,16 @@ static unsigned next(unsigned *seed)
 static CUmemGenericAllocationHandle create(unsigned size)
 {
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						       .id = 0}};
 	CUmemGenericAllocationHandle handle;
 
 	CHECK_EQ(mem_create(&handle, size * PIECE, &prop, 0), CUDA_SUCCESS);
 	return handle;
 }
 
-/* At an address that is the thread's own, at handles that are all threads'; any of these may be refused by the
- * driver. */
+/* At an address that is the thread's own, at handles that are all threads'; any of these may be
+ * refused by the driver. */
 static void meddle(unsigned own, unsigned *seed)
 {
 	const CUdeviceptr here = shared_at + own * PIECE;
@@ -59,7 +61,8 @@ static void meddle(unsigned own, unsigned *seed)
 		(void)!CU(cuMemUnmap)(here, PIECE);
 		break;
 	default:
-		if (CU(cuMemRetainAllocationHandle)(&handle, (void *)(shared_at + place * PIECE)) == CUDA_SUCCESS)
+		if (CU(cuMemRetainAllocationHandle)(&handle, (void *)(shared_at + place * PIECE)) ==
+		    CUDA_SUCCESS)
 			CHECK_EQ(mem_release(handle), CUDA_SUCCESS);
 	}
 }
@@ -117,7 +120,9 @@ static int child(void)
 		pthread_t thread[THREADS];
 
 		for (uintptr_t i = 0; i < THREADS; i++)
-			CHECK_EQ(pthread_create(&thread[i], NULL, churn, (void *)(i + turn * THREADS)), 0);
+			CHECK_EQ(pthread_create(&thread[i], NULL, churn,
+						(void *)(i + turn * THREADS)),
+				 0);
 		for (int i = 0; i < THREADS; i++)
 			CHECK_EQ(pthread_join(thread[i], NULL), 0);
 		step_say("pause", 0, 0);

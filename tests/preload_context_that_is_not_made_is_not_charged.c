@@ -1,6 +1,6 @@
 /*
- * The driver fails to make the context: nothing is charged. It fails to release it: the charge stays. A release
- * without a retain changes nothing.
+ * The driver fails to make the context: nothing is charged. It fails to release it: the charge
+ * stays. A release without a retain changes nothing.
  *
  * report: AC-05
  */
@@ -19,13 +19,14 @@ static size_t used(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G",
-				   "SIMGPU_DEVICES=24G",
-				   "SIMGPU_CONTEXT=300M",
-				   "SIMGPU_TAG=t",
-				   "SIMGPU_FAULT=cuDevicePrimaryCtxRetain@1:999,cuDevicePrimaryCtxRelease_v2@2:999,"
-				   "cuCtxCreate_v2@1:2",
-				   NULL};
+	const char *const env[] =
+		{"CUQUOTA_MEMORY_LIMIT=2G",
+		 "SIMGPU_DEVICES=24G",
+		 "SIMGPU_CONTEXT=300M",
+		 "SIMGPU_TAG=t",
+		 "SIMGPU_FAULT=cuDevicePrimaryCtxRetain@1:999,cuDevicePrimaryCtxRelease_v2@2:999,"
+		 "cuCtxCreate_v2@1:2",
+		 NULL};
 	const size_t cost = (300 << 20) + (2 << 20);
 	CUcontext context;
 

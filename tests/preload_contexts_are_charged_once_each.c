@@ -1,6 +1,6 @@
 /*
- * Every way to make and to drop a context: each context is charged what it takes, the primary one once however often it
- * is retained, and its end refunds it with what was allocated in it.
+ * Every way to make and to drop a context: each context is charged what it takes, the primary one
+ * once however often it is retained, and its end refunds it with what was allocated in it.
  */
 #include "steps.h"
 
@@ -70,7 +70,8 @@ static void created(CUdevice device)
 		step_say("create", 1, 0);
 		allocate(8);
 		step_say("allocate in it", 1, 0);
-		CHECK_EQ(version % 2 ? CU(cuCtxDestroy)(context) : CU(cuCtxDestroy_v2)(context), CUDA_SUCCESS);
+		CHECK_EQ(version % 2 ? CU(cuCtxDestroy)(context) : CU(cuCtxDestroy_v2)(context),
+			 CUDA_SUCCESS);
 		step_say("destroy", 0, 0);
 	}
 	CHECK_EQ(create(2, &context, device), CUDA_SUCCESS);

@@ -1,7 +1,7 @@
 /*
- * The heap and the print buffer of device code are device memory of the program's choice that no call allocates: under
- * a limit they are not made larger, which is said. Smaller they may be made, and other limits of a context are left
- * alone.
+ * The heap and the print buffer of device code are device memory of the program's choice that no
+ * call allocates: under a limit they are not made larger, which is said. Smaller they may be made,
+ * and other limits of a context are left alone.
  */
 #include "client.h"
 
@@ -32,7 +32,8 @@ static int client(bool limited)
 int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "client", NULL};
-	const char *const limited[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "CUQUOTA_TENANT=a", NULL};
+	const char *const limited[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G",
+				       "CUQUOTA_TENANT=a", NULL};
 	const char *const open[] = {"SIMGPU_DEVICES=24G", "CUQUOTA_TENANT=b", NULL};
 	struct client c;
 

@@ -1,6 +1,6 @@
 /*
- * Another thread sets CUDA_VISIBLE_DEVICES while the driver starts, so that the driver shows a device outside the list:
- * the start is denied, and so is every way to a device.
+ * Another thread sets CUDA_VISIBLE_DEVICES while the driver starts, so that the driver shows a
+ * device outside the list: the start is denied, and so is every way to a device.
  */
 #include "client.h"
 

@@ -1,6 +1,6 @@
 /*
- * While the driver starts, CUDA_VISIBLE_DEVICES is exchanged; afterwards the environment is what it was, and what other
- * threads set, changed and removed meanwhile is what they made it.
+ * While the driver starts, CUDA_VISIBLE_DEVICES is exchanged; afterwards the environment is what it
+ * was, and what other threads set, changed and removed meanwhile is what they made it.
  */
 #include "client.h"
 
@@ -113,8 +113,9 @@ static void *churn(void *arg)
 }
 
 /*
- * Threads that set and read without pause; each start of the driver fails, so that the next exchanges again. They set
- * what is there already: beside one that adds, libc lets nobody read the environment.
+ * Threads that set and read without pause; each start of the driver fails, so that the
+ * next exchanges again. They set what is there already: beside one that adds, libc lets
+ * nobody read the environment.
  */
 static int race(const char *value)
 {
@@ -143,8 +144,8 @@ static int race(const char *value)
 static void run(const char *mode, const char *fault)
 {
 	const char *const argv[] = {"/proc/self/exe", mode, NULL};
-	const char *const env[] = {"CUQUOTA_VISIBLE_DEVICES=1,0", "SIMGPU_DEVICES=24G,16G,8G", fault,
-				   "CUDA_VISIBLE_DEVICES", NULL};
+	const char *const env[] = {"CUQUOTA_VISIBLE_DEVICES=1,0", "SIMGPU_DEVICES=24G,16G,8G",
+				   fault, "CUDA_VISIBLE_DEVICES", NULL};
 	struct client c = client_capped(argv, env);
 	const int status = client_wait(&c, DEADLINE_MS);
 

@@ -1,7 +1,7 @@
 /*
  * report: CR-07
- * Every name that the driver and NVML export is looked up twice from each of two threads and can be called, before
- * anything was started; then NVML is started and stopped a hundred times.
+ * Every name that the driver and NVML export is looked up twice from each of two threads and can be
+ * called, before anything was started; then NVML is started and stopped a hundred times.
  */
 #include "client.h"
 
@@ -41,7 +41,8 @@ static void read_names(const char *path, const char *prefix, struct names *names
 		for (size_t i = 0; i < section[s].sh_size / sizeof(*symbols); i++) {
 			const char *const name = text + symbols[i].st_name;
 
-			if (symbols[i].st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC ||
+			if (symbols[i].st_shndx == SHN_UNDEF ||
+			    ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC ||
 			    strncmp(name, prefix, strlen(prefix)))
 				continue;
 			CHECK_LE(names->count, 8191u);
@@ -66,8 +67,10 @@ static void look_up(const char *library, const struct names *names, int again)
 		if (!symbol || symbol != second)
 			FAIL("%s: %p, then %p", names->name[i], symbol, second);
 		*(void **)&call = symbol;
-		/* Nothing is started, so nothing looks at its arguments; cuInit and nvmlInit are called last. */
-		if (again && strncmp(names->name[i], "nvmlInit", 8) && strcmp(names->name[i], "cuInit"))
+		/* Nothing is started, so nothing looks at its arguments; cuInit and
+		 * nvmlInit are called last. */
+		if (again && strncmp(names->name[i], "nvmlInit", 8) &&
+		    strcmp(names->name[i], "cuInit"))
 			call(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * A call that the driver refuses leaves the account as it was, whichever call it is; and what was refused to be
- * released is still charged, and refunded once by the call that succeeds.
+ * A call that the driver refuses leaves the account as it was, whichever call it is; and what was
+ * refused to be released is still charged, and refunded once by the call that succeeds.
  */
 #include "steps.h"
 
@@ -8,10 +8,13 @@
 #define PIECE (32 * MIB)
 
 /* The first call of each name fails with a code of its own. */
-#define FAULT                                                                                                     \
-	"SIMGPU_FAULT=cuCtxCreate_v2@1:719,cuCtxDestroy_v2@1:719,cuCtxDetach@1:719,cuCtxAttach@1:719,"            \
-	"cuDevicePrimaryCtxRetain@1:719,cuDevicePrimaryCtxRelease_v2@1:719,cuDevicePrimaryCtxReset_v2@1:719,"     \
-	"cuMemCreate@1:719,cuMemRelease@1:719,cuMemMap@1:719,cuMemUnmap@1:719,cuMemRetainAllocationHandle@1:719," \
+#define FAULT                                                                                      \
+	"SIMGPU_FAULT=cuCtxCreate_v2@1:719,cuCtxDestroy_v2@1:719,cuCtxDetach@1:719,cuCtxAttach@1:" \
+	"719,"                                                                                     \
+	"cuDevicePrimaryCtxRetain@1:719,cuDevicePrimaryCtxRelease_v2@1:719,"                       \
+	"cuDevicePrimaryCtxReset_v2@1:719,"                                                        \
+	"cuMemCreate@1:719,cuMemRelease@1:719,cuMemMap@1:719,cuMemUnmap@1:719,"                    \
+	"cuMemRetainAllocationHandle@1:719,"                                                       \
 	"cuMemAlloc_v2@1:719,cuMemFree_v2@1:719"
 
 /* Fails once, then succeeds; both are compared with what the device holds. */
@@ -38,7 +41,8 @@ static int child(void)
 	TWICE(cuMemFree_v2, 0, 1, 1, p);
 	CHECK_EQ(CU(cuMemAddressReserve)(&at, PIECE, 0, 0, 0), CUDA_SUCCESS);
 	TWICE(cuMemCreate, 0, 1, 1, &handle, PIECE, &prop, 0);
-	/* A mapping, a handle or a reference that were noted all the same would keep or lose the charge at once. */
+	/* A mapping, a handle or a reference that were noted all the same would keep or lose the
+	 * charge at once. */
 	CHECK_EQ(CU(cuMemMap)(at, PIECE, 0, handle, 0), CUDA_ERROR_LAUNCH_FAILED);
 	TWICE(cuMemRelease, 0, 1, 1, handle);
 	CHECK_EQ(CU(cuMemCreate)(&handle, PIECE, &prop, 0), CUDA_SUCCESS);

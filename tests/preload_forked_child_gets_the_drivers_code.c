@@ -1,6 +1,7 @@
 /*
- * A forked child of a program that uses the device: its allocation gets the driver's own code, nothing is counted twice
- * while it lives, and its end takes nothing from its parent. A fork amid other threads' allocations does not hang.
+ * A forked child of a program that uses the device: its allocation gets the driver's own code,
+ * nothing is counted twice while it lives, and its end takes nothing from its parent. A fork amid
+ * other threads' allocations does not hang.
  *
  * report: FE-02
  */
@@ -55,7 +56,8 @@ static void wait_for(pid_t pid)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=24G", NULL};
 	pthread_t threads[2];
 	int pipes[2], done[2];
 	CUdeviceptr p;

@@ -1,7 +1,7 @@
 /*
- * One thread allocates and frees without end while the main thread forks 500 times; each child does nothing, calls
- * exit(), or calls NVML under our hooks. No child takes 2 s, and afterwards the parent's row holds what it held, and
- * another process of the tenant can have all the rest.
+ * One thread allocates and frees without end while the main thread forks 500 times; each child does
+ * nothing, calls exit(), or calls NVML under our hooks. No child takes 2 s, and afterwards the
+ * parent's row holds what it held, and another process of the tenant can have all the rest.
  *
  * report: FE-01
  */
@@ -31,7 +31,8 @@ static void *churn(void *unused)
 
 	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
 	for (unsigned i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
-		/* Small ones, ones out of the credit and ones that grow: each has locks of its own. */
+		/* Small ones, ones out of the credit and ones that grow: each
+		 * has locks of its own. */
 		CHECK_EQ(take(&p, i % 3 ? i % 3 == 1 ? 1000 : 4 * MIB : 300 * MIB), CUDA_SUCCESS);
 		CHECK_EQ(give(p), CUDA_SUCCESS);
 	}
@@ -44,7 +45,8 @@ static int by_nvml(void)
 	nvmlMemory_t memory;
 	unsigned count = 0;
 
-	if (nvml_start() || nvml_count(&count) || count != 1 || nvml_device(0, &device) || nvml_memory(device, &memory))
+	if (nvml_start() || nvml_count(&count) || count != 1 || nvml_device(0, &device) ||
+	    nvml_memory(device, &memory))
 		return 2;
 	return memory.total == LIMIT && memory.used <= LIMIT && !nvml_stop() ? 0 : 3;
 }
@@ -110,7 +112,8 @@ static int parent(void)
 			_exit(i % 3 ? by_nvml() : 0);
 		status = end_of(pid);
 		if (status)
-			FAIL("child %d (kind %d) %s, status %#x", i, i % 3, status < 0 ? "hangs" : "fails", status);
+			FAIL("child %d (kind %d) %s, status %#x", i, i % 3,
+			     status < 0 ? "hangs" : "fails", status);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
@@ -123,8 +126,9 @@ static int parent(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_TENANT=t", "CUQUOTA_LOG=error",
-				   "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=64M", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_TENANT=t",
+				   "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G",
+				   "SIMGPU_CONTEXT=64M", NULL};
 	struct client c, rest;
 	unsigned long long left;
 

@@ -1,5 +1,6 @@
 /*
- * A pointer that we do not know goes to the driver all the same and its code comes back; only what is ours is refunded.
+ * A pointer that we do not know goes to the driver all the same and its code comes back; only what
+ * is ours is refunded.
  *
  * report: EC-02
  */
@@ -63,7 +64,8 @@ static void *of_the_driver(const char *name)
 		if (section[s].sh_type != SHT_DYNSYM)
 			continue;
 		for (size_t i = 0; i < section[s].sh_size / sizeof(*symbol); i++)
-			if (!strcmp(at + section[section[s].sh_link].sh_offset + symbol[i].st_name, name))
+			if (!strcmp(at + section[section[s].sh_link].sh_offset + symbol[i].st_name,
+				    name))
 				return (void *)(map->l_addr + symbol[i].st_value);
 	}
 	FAIL("the driver has no %s", name);
@@ -73,13 +75,14 @@ int main(int argc, char **argv)
 {
 	__typeof__(&cuMemAlloc_v2) past_us;
 	char trace[PATH_MAX];
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "SIMGPU_FAULT=cuMemFree_v2@2-3:999",
-				   trace, NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G",
+				   "SIMGPU_FAULT=cuMemFree_v2@2-3:999", trace, NULL};
 	CUdeviceptr large, small, gone, mapped, unknown;
 	size_t before;
 	int host;
 
-	snprintf(trace, sizeof(trace), "SIMGPU_TRACE=%s/trace", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(trace, sizeof(trace), "SIMGPU_TRACE=%s/trace",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	start_capped(argv, env);
 	context_now(0);
 	before = free_now();

@@ -1,7 +1,7 @@
 /*
- * The way of TensorFlow: 92 % of what the device is said to have in one request, a tenth less after each refusal.
- * It ends below its limit, and what another tenant is shown on the same device and can have of its own stays as it
- * was.
+ * The way of TensorFlow: 92 % of what the device is said to have in one request, a tenth less after
+ * each refusal. It ends below its limit, and what another tenant is shown on the same device and
+ * can have of its own stays as it was.
  *
  * report: HE-07
  */
@@ -34,7 +34,8 @@ static int greedy(void)
 	ready();
 	CHECK_EQ(CU(cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);
 	CHECK_EQ(total, (size_t)LIMIT);
-	for (asked = total / 100 * 92; (rc = CU(cuMemAlloc_v2)(&p, asked)) != CUDA_SUCCESS; asked -= asked / 10) {
+	for (asked = total / 100 * 92; (rc = CU(cuMemAlloc_v2)(&p, asked)) != CUDA_SUCCESS;
+	     asked -= asked / 10) {
 		CHECK_EQ(rc, CUDA_ERROR_OUT_OF_MEMORY);
 		refusals++;
 	}
@@ -54,7 +55,8 @@ static int patient(void)
 
 	context_now(0);
 	ready();
-	/* Blocks cached and given back, as PyTorch does, again and again while the other one tries. */
+	/* Blocks cached and given back, as PyTorch does, again and again
+	 * while the other one tries. */
 	for (int round = 0; round < 50; round++) {
 		CHECK_EQ(total_now(), (size_t)(2048 * MIB));
 		while (n)
@@ -72,10 +74,20 @@ static int patient(void)
 
 int main(int argc, char **argv)
 {
-	const char *const greedy_env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_TENANT=greedy", "CUQUOTA_LOG=error",
-					  "SIMGPU_TAG=greedy", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=800M", NULL};
-	const char *const patient_env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_TENANT=patient", "CUQUOTA_LOG=error",
-					   "SIMGPU_TAG=patient", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=800M", NULL};
+	const char *const greedy_env[] = {"CUQUOTA_MEMORY_LIMIT=4G",
+					  "CUQUOTA_TENANT=greedy",
+					  "CUQUOTA_LOG=error",
+					  "SIMGPU_TAG=greedy",
+					  "SIMGPU_DEVICES=24G",
+					  "SIMGPU_CONTEXT=800M",
+					  NULL};
+	const char *const patient_env[] = {"CUQUOTA_MEMORY_LIMIT=2G",
+					   "CUQUOTA_TENANT=patient",
+					   "CUQUOTA_LOG=error",
+					   "SIMGPU_TAG=patient",
+					   "SIMGPU_DEVICES=24G",
+					   "SIMGPU_CONTEXT=800M",
+					   NULL};
 	char self[PATH_MAX] = {0};
 	struct client one, two;
 	unsigned long long asked;
@@ -84,7 +96,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return !strcmp(argv[1], "greedy") ? greedy() : patient();
 	CHECK_SYS(readlink("/proc/self/exe", self, sizeof(self) - 1));
-	/* The contexts are made one by one: what one costs is learnt while nobody else allocates. */
+	/* The contexts are made one by one: what one costs is learnt while
+	 * nobody else allocates. */
 	one = client_capped((const char *const[]){self, "greedy", NULL}, greedy_env);
 	CLIENT_SAYS(&one, "ready");
 	two = client_capped((const char *const[]){self, "patient", NULL}, patient_env);

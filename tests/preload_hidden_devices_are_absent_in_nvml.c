@@ -1,4 +1,5 @@
-/* A device outside the list is not counted and not found by index, UUID, PCI address or serial number in NVML. */
+/* A device outside the list is not counted and not found by index, UUID, PCI address or serial
+ * number in NVML. */
 #include "client.h"
 
 #define CARDS 4
@@ -15,8 +16,10 @@ static void learn(void)
 		nvmlPciInfo_t pci;
 
 		CHECK_EQ(ML(nvmlDeviceGetHandleByIndex_v2)(i, &device), NVML_SUCCESS);
-		CHECK_EQ(ML(nvmlDeviceGetUUID)(device, card[i].uuid, sizeof(card[i].uuid)), NVML_SUCCESS);
-		CHECK_EQ(ML(nvmlDeviceGetSerial)(device, card[i].serial, sizeof(card[i].serial)), NVML_SUCCESS);
+		CHECK_EQ(ML(nvmlDeviceGetUUID)(device, card[i].uuid, sizeof(card[i].uuid)),
+			 NVML_SUCCESS);
+		CHECK_EQ(ML(nvmlDeviceGetSerial)(device, card[i].serial, sizeof(card[i].serial)),
+			 NVML_SUCCESS);
 		CHECK_EQ(ML(nvmlDeviceGetPciInfo_v3)(device, &pci), NVML_SUCCESS);
 		strcpy(card[i].pci, pci.busId);
 		strcpy(card[i].pci_short, pci.busIdLegacy);
@@ -100,7 +103,8 @@ static void expect(const char *setting, const char *visible)
 	snprintf(value, sizeof(value), "CUQUOTA_VISIBLE_DEVICES=%s", setting);
 	c = client_capped(argv, env);
 	for (unsigned i = 0; i < CARDS; i++)
-		client_say(&c, "%s %s %s %s", card[i].uuid, card[i].serial, card[i].pci, card[i].pci_short);
+		client_say(&c, "%s %s %s %s", card[i].uuid, card[i].serial, card[i].pci,
+			   card[i].pci_short);
 	if (client_wait(&c, DEADLINE_MS))
 		FAIL("with %s", setting);
 }
@@ -112,8 +116,8 @@ int main(int argc, char **argv)
 	setenv("SIMGPU_DEVICES", "24G,16G,8G,4G", 1);
 	if (argc > 1) {
 		for (unsigned i = 0; i < CARDS; i++)
-			CHECK_EQ(scanf("%95s %63s %31s %31s", card[i].uuid, card[i].serial, card[i].pci,
-				       card[i].pci_short),
+			CHECK_EQ(scanf("%95s %63s %31s %31s", card[i].uuid, card[i].serial,
+				       card[i].pci, card[i].pci_short),
 				 4);
 		return child(argv[1]);
 	}

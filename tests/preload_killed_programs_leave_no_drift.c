@@ -1,7 +1,7 @@
 /*
- * Cycles of five programs that hold managed, pinned and device memory and are killed with SIGKILL at any moment: within
- * 1 s what a survivor of the tenant is shown, and what the ledger says, is what it was before, as is what the simulated
- * card holds. Nothing adds up over the cycles.
+ * Cycles of five programs that hold managed, pinned and device memory and are killed with SIGKILL
+ * at any moment: within 1 s what a survivor of the tenant is shown, and what the ledger says, is
+ * what it was before, as is what the simulated card holds. Nothing adds up over the cycles.
  *
  * report: SS-05
  */
@@ -32,7 +32,8 @@ static CUresult take(struct item *item, uint64_t *state)
 	item->kind = (int)below(state, 4);
 	switch (item->kind) {
 	case 0:
-		return CU(cuMemAllocManaged)(&item->pointer, 1 + below(state, 24 * MIB), CU_MEM_ATTACH_GLOBAL);
+		return CU(cuMemAllocManaged)(&item->pointer, 1 + below(state, 24 * MIB),
+					     CU_MEM_ATTACH_GLOBAL);
 	case 1:
 		return CU(cuMemHostAlloc)(&item->host, 1 + below(state, MIB), 0);
 	case 2:
@@ -77,8 +78,13 @@ static int survivor(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_TENANT=t", "CUQUOTA_LOG=error",
-				   "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=64M", "SIMGPU_TAG=t", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G",
+				   "CUQUOTA_TENANT=t",
+				   "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=24G",
+				   "SIMGPU_CONTEXT=64M",
+				   "SIMGPU_TAG=t",
+				   NULL};
 	const int cycles = test_long() ? 200 : 15;
 	struct client c[VICTIMS], witness;
 	unsigned long long baseline;
@@ -104,7 +110,9 @@ int main(int argc, char **argv)
 			char seed[16];
 
 			snprintf(seed, sizeof(seed), "%d", cycle * VICTIMS + i);
-			c[i] = client_capped((const char *const[]){"/proc/self/exe", "victim", seed, NULL}, env);
+			c[i] = client_capped((const char *const[]){"/proc/self/exe", "victim", seed,
+								   NULL},
+					     env);
 		}
 		for (int i = 0; i < VICTIMS; i++)
 			CLIENT_SAYS(&c[i], "ready");
@@ -118,10 +126,13 @@ int main(int argc, char **argv)
 			client_say(&witness, "show");
 			shown = strtoull(client_line(&witness, DEADLINE_MS) ?: "", NULL, 10);
 		}
-		if (shown != baseline || ledger_used("t", NULL) != ledger || truth_held(NULL, 0, "t") != held)
-			FAIL("cycle %d: shown %llu, want %llu; ledger %llu, want %llu; card %lld, want %lld",
+		if (shown != baseline || ledger_used("t", NULL) != ledger ||
+		    truth_held(NULL, 0, "t") != held)
+			FAIL("cycle %d: shown %llu, want %llu; ledger %llu, want %llu; card %lld, "
+			     "want %lld",
 			     cycle, shown, baseline, (unsigned long long)ledger_used("t", NULL),
-			     (unsigned long long)ledger, (long long)truth_held(NULL, 0, "t"), (long long)held);
+			     (unsigned long long)ledger, (long long)truth_held(NULL, 0, "t"),
+			     (long long)held);
 	}
 	CHECK_EQ(client_wait(&witness, DEADLINE_MS), 0);
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * The ledger's file is removed under a running program, and for a while no place can be had in the new one, which is
- * said and hurts nobody. Once one can be had, the program stands in the new ledger with all that it holds, and its
- * limit holds on.
+ * The ledger's file is removed under a running program, and for a while no place can be had in the
+ * new one, which is said and hurts nobody. Once one can be had, the program stands in the new
+ * ledger with all that it holds, and its limit holds on.
  */
 #include "client.h"
 
@@ -68,7 +68,8 @@ int main(int argc, char **argv)
 {
 	const char *const folder = getenv("CUQUOTA_DIR");
 	char log[PATH_MAX];
-	const char *const env[] = {"SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=300M", "CUQUOTA_MEMORY_LIMIT=2G", log, NULL};
+	const char *const env[] = {"SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=300M",
+				   "CUQUOTA_MEMORY_LIMIT=2G", log, NULL};
 	CUdeviceptr held, p;
 	size_t used;
 

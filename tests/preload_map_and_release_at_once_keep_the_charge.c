@@ -1,6 +1,7 @@
 /*
- * One thread maps a handle, or retains it, while another gives it up, and the driver is slow to return: what the
- * mapping or the reference still holds stays charged, in whichever order the two come back.
+ * One thread maps a handle, or retains it, while another gives it up, and the driver is
+ * slow to return: what the mapping or the reference still holds stays charged, in whichever
+ * order the two come back.
  */
 #include "steps.h"
 
@@ -18,7 +19,8 @@ static int started;
 static CUmemGenericAllocationHandle create(void)
 {
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						       .id = 0}};
 	CUmemGenericAllocationHandle made;
 
 	CHECK_EQ(CU(cuMemCreate)(&made, PIECE, &prop, 0), CUDA_SUCCESS);
@@ -81,7 +83,8 @@ int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=12G",
-				   "SIMGPU_DELAY=cuMemMap>200ms,cuMemRetainAllocationHandle>200ms", NULL};
+				   "SIMGPU_DELAY=cuMemMap>200ms,cuMemRetainAllocationHandle>200ms",
+				   NULL};
 	struct client c;
 
 	setenv("SIMGPU_DEVICES", "24G,16G", 1);

@@ -1,7 +1,7 @@
 /*
  * report: CR-06
- * cuMemGetInfo with one or both outputs NULL, with and without a context: the bare driver's code, no crash, and what is
- * filled is the tenant's figure.
+ * cuMemGetInfo with one or both outputs NULL, with and without a context: the bare driver's code,
+ * no crash, and what is filled is the tenant's figure.
  */
 #include "client.h"
 
@@ -18,9 +18,10 @@ static void query(const char *when)
 		free1 = total1 = (unsigned)none;
 		printf("%s %d: %d", when, which,
 		       CU(cuMemGetInfo_v2)(which & 1 ? &free2 : NULL, which & 2 ? &total2 : NULL));
-		printf(" %d", CU(cuMemGetInfo)(which & 1 ? &free1 : NULL, which & 2 ? &total1 : NULL));
-		printf(" %s%s%s%s\n", free2 == none ? "-" : "f", total2 == none ? "-" : "t", free1 == none ? "-" : "f",
-		       total1 == none ? "-" : "t");
+		printf(" %d",
+		       CU(cuMemGetInfo)(which & 1 ? &free1 : NULL, which & 2 ? &total1 : NULL));
+		printf(" %s%s%s%s\n", free2 == none ? "-" : "f", total2 == none ? "-" : "t",
+		       free1 == none ? "-" : "f", total1 == none ? "-" : "t");
 		if (!getenv("CAPPED"))
 			continue;
 		if (total2 != none)

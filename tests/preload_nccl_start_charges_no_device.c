@@ -1,15 +1,18 @@
 /*
  * report: CR-03
- * A collective library starts with host memory by handle before there is any context: no crash, the bare driver's
- * codes, and nothing charged to any device.
+ * A collective library starts with host memory by handle before there is any context: no crash, the
+ * bare driver's codes, and nothing charged to any device.
  */
 #include "client.h"
 #include "ledger_now.h"
 
-static const CUmemLocationType places[] = {CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
-					   CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CU_MEM_LOCATION_TYPE_INVALID};
+static const CUmemLocationType places[] = {CU_MEM_LOCATION_TYPE_HOST,
+					   CU_MEM_LOCATION_TYPE_HOST_NUMA,
+					   CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
+					   CU_MEM_LOCATION_TYPE_INVALID};
 
-/* Its size, which no limit bears, is charged nowhere: neither in the ledger nor in what is shown. */
+/* Its size, which no limit bears, is charged nowhere: neither in the ledger
+ * nor in what is shown. */
 static void nothing_is_charged(void)
 {
 	if (!getenv("CAPPED"))
@@ -38,7 +41,8 @@ static int child(void)
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		for (int id = -1; id < 2; id++) {
 			const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-							  .location = {.type = places[i], .id = id}};
+							  .location = {.type = places[i],
+								       .id = id}};
 			CUmemGenericAllocationHandle handle = 0, again = 0;
 			CUdeviceptr at = 0;
 			int rc[6] = {-1, -1, -1, -1, -1, -1};
@@ -57,8 +61,8 @@ static int child(void)
 				rc[4] = CU(cuMemRelease)(handle);
 			}
 			if (id == 0 && i < 2 && (rc[1] || rc[2] || rc[3] || rc[4]))
-				FAIL("memory of the host: create %d, map %d, unmap %d, release %d", rc[1], rc[2],
-				     rc[3], rc[4]);
+				FAIL("memory of the host: create %d, map %d, unmap %d, release %d",
+				     rc[1], rc[2], rc[3], rc[4]);
 			if (!rc[0])
 				CHECK_EQ(CU(cuMemAddressFree)(at, bytes), CUDA_SUCCESS);
 			printf("%d %d:", (int)places[i], id);
@@ -75,7 +79,8 @@ int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	/* The limit is too small for one of these on a device: a charge would be refused. */
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=8M", "CAPPED=1", "SIMGPU_DEVICES=24G,16G", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=8M", "CAPPED=1", "SIMGPU_DEVICES=24G,16G",
+				   NULL};
 	const char *const bare_env[] = {"SIMGPU_DEVICES=24G,16G", NULL};
 	struct client bare, capped;
 

@@ -1,6 +1,6 @@
 /*
- * Twenty programs in a row on one ledger, each ending with memory held: each soon finds free what the first found free,
- * and what it allocates shows as exactly that.
+ * Twenty programs in a row on one ledger, each ending with memory held: each soon finds free what
+ * the first found free, and what it allocates shows as exactly that.
  *
  * report: SS-01
  */
@@ -30,20 +30,23 @@ static int program(void)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G",
-				   "SIMGPU_CONTEXT=300M", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=300M", NULL};
 	char self[PATH_MAX] = {0};
 
 	if (argc > 1)
 		return program();
 	CHECK_SYS(readlink("/proc/self/exe", self, sizeof(self) - 1));
 	for (int i = 0; i < 20; i++) {
-		struct client client = client_capped((const char *const[]){self, "program", NULL}, env);
+		struct client client = client_capped((const char *const[]){self, "program", NULL},
+						     env);
 
 		CLIENT_SAYS(&client, "done");
 		/* Every other one is still ending when the next one starts. */
 		if (i % 2) {
-			struct client next = client_capped((const char *const[]){self, "program", NULL}, env);
+			struct client next = client_capped((const char *const[]){self, "program",
+										 NULL},
+							   env);
 
 			CHECK_EQ(client_wait(&client, DEADLINE_MS), 0);
 			client = next;

@@ -1,6 +1,7 @@
 /*
- * While one thread starts the driver, another closes all descriptors that it does not know, as daemons do, and opens
- * its own: what is kept for the hold locks meanwhile is the program's then, and is neither closed nor taken.
+ * While one thread starts the driver, another closes all descriptors that it does not know, as
+ * daemons do, and opens its own: what is kept for the hold locks meanwhile is the program's then,
+ * and is neither closed nor taken.
  */
 #include "client.h"
 
@@ -45,7 +46,8 @@ static void *take_all(void *unused)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DELAY=cuInit:1s", NULL};
+	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G",
+				   "SIMGPU_DELAY=cuInit:1s", NULL};
 	pthread_t thread;
 	struct stat zero, now;
 

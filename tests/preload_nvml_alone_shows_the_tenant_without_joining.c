@@ -1,6 +1,7 @@
 /*
- * A program that only uses NVML (nvidia-smi) shows what its tenant has, without becoming a member and without loading
- * the driver: before anybody has joined, while a member holds memory, and after it ended.
+ * A program that only uses NVML (nvidia-smi) shows what its tenant has, without becoming a
+ * member and without loading the driver: before anybody has joined, while a member holds
+ * memory, and after it ended.
  */
 #include "client.h"
 
@@ -41,14 +42,16 @@ static int hold(void)
 	return 0;
 }
 
-static void see(const char *tenant, const char *limit, unsigned long long total, unsigned long long used)
+static void see(const char *tenant, const char *limit, unsigned long long total,
+		unsigned long long used)
 {
 	const char *const self[] = {"/proc/self/exe", "look", NULL};
 	const char *const env[] = {tenant, limit, NULL};
 	struct client c = client_capped(self, env);
 	unsigned long long got[3];
 
-	CHECK_EQ(sscanf(client_line(&c, DEADLINE_MS), "%llu %llu %llu", &got[0], &got[1], &got[2]), 3);
+	CHECK_EQ(sscanf(client_line(&c, DEADLINE_MS), "%llu %llu %llu", &got[0], &got[1], &got[2]),
+		 3);
 	CHECK_EQ(got[0], total);
 	CHECK_EQ(got[1], used);
 	CHECK_EQ(got[2], total - used);

@@ -1,11 +1,18 @@
-/* nvmlDeviceGetMemoryInfo_v2 with another version, and before NVML is started, answers as the bare library does. */
+/* nvmlDeviceGetMemoryInfo_v2 with another version, and before NVML is started, answers as the bare
+ * library does. */
 #include "client.h"
 
 static int child(void)
 {
 	static const unsigned size = sizeof(nvmlMemory_v2_t);
-	const unsigned versions[] = {0, 1, nvmlMemory_v2, nvmlMemory_v2 + 1, nvmlMemory_v2 - 8, size | 1u << 24,
-				     size | 3u << 24, ~0u};
+	const unsigned versions[] = {0,
+				     1,
+				     nvmlMemory_v2,
+				     nvmlMemory_v2 + 1,
+				     nvmlMemory_v2 - 8,
+				     size | 1u << 24,
+				     size | 3u << 24,
+				     ~0u};
 	nvmlMemory_t memory1;
 	nvmlDevice_t device = NULL;
 

@@ -1,7 +1,8 @@
 /*
  * report: DL-02
- * An NVML whose start calls another exported start through the PLT, so through our hook: it returns once, within
- * 100 ms, and one stop ends what one start began. The same for a driver whose calls can be interposed.
+ * An NVML whose start calls another exported start through the PLT, so through our hook: it returns
+ * once, within 100 ms, and one stop ends what one start began. The same for a driver whose calls
+ * can be interposed.
  */
 #include "client.h"
 
@@ -25,7 +26,8 @@ static nvmlReturn_t with_flags(void)
 int main(int argc, char **argv)
 {
 	char path[PATH_MAX + 32];
-	const char *const env[] = {path, "CUQUOTA_VISIBLE_DEVICES=0", "CUQUOTA_MEMORY_LIMIT=4G", NULL};
+	const char *const env[] = {path, "CUQUOTA_VISIBLE_DEVICES=0", "CUQUOTA_MEMORY_LIMIT=4G",
+				   NULL};
 	size_t free_bytes, total;
 	unsigned count;
 	CUcontext context;

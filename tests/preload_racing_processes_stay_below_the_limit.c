@@ -1,6 +1,7 @@
 /*
- * Eight processes of one tenant race and churn under 1 GiB, in each charged family in turn: what the simulated card
- * really held at its most is never above the limit, and comes near it. The longer form: make test-long.
+ * Eight processes of one tenant race and churn under 1 GiB, in each charged family in turn: what
+ * the simulated card really held at its most is never above the limit, and comes near it. The
+ * longer form: make test-long.
  *
  * timeout: 120
  */
@@ -63,7 +64,8 @@ static void give_memory(const struct item *item)
 static CUresult take_vmm(struct item *item)
 {
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						       .id = 0}};
 	CUmemGenericAllocationHandle handle;
 	CUresult rc;
 
@@ -147,7 +149,8 @@ static int churn(const struct family *family, int ms, int seed)
 	}
 	printf("%u\n", refused);
 	fflush(stdout);
-	/* Nobody ends while others race: how soon after a death the card is free again is another test's question. */
+	/* Nobody ends while others race: how soon after a death the card is free again is another
+	 * test's question. */
 	CHECK(fgets(line, sizeof(line), stdin));
 	return 0;
 }
@@ -155,8 +158,13 @@ static int churn(const struct family *family, int ms, int seed)
 static void race(const char *self, const struct family *family, int ms)
 {
 	struct client clients[PROCESSES];
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_TENANT=racers", "CUQUOTA_LOG=error",
-				   "SIMGPU_TAG=racers", "SIMGPU_CONTEXT=16M", "SIMGPU_DEVICES=8G", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G",
+				   "CUQUOTA_TENANT=racers",
+				   "CUQUOTA_LOG=error",
+				   "SIMGPU_TAG=racers",
+				   "SIMGPU_CONTEXT=16M",
+				   "SIMGPU_DEVICES=8G",
+				   NULL};
 	unsigned refused = 0;
 	int64_t most;
 
@@ -184,15 +192,15 @@ static void race(const char *self, const struct family *family, int ms)
 	}
 	most = truth_max(NULL, 0, "racers");
 	if (most > (int64_t)LIMIT)
-		FAIL("%s: at most %lld bytes were held, %lld above the limit", family->name, (long long)most,
-		     (long long)(most - (int64_t)LIMIT));
+		FAIL("%s: at most %lld bytes were held, %lld above the limit", family->name,
+		     (long long)most, (long long)(most - (int64_t)LIMIT));
 	if (most < (int64_t)(LIMIT * 9 / 10) || !refused)
-		FAIL("%s: at most %lld bytes were held and %u calls refused: no race", family->name, (long long)most,
-		     refused);
+		FAIL("%s: at most %lld bytes were held and %u calls refused: no race", family->name,
+		     (long long)most, refused);
 	CHECK_EQ(truth_held(NULL, 0, "racers"), (int64_t)0);
 	CHECK_EQ(truth_reset(NULL), 0);
-	printf("%s: at most %lld of %lld bytes, %u refusals\n", family->name, (long long)most, (long long)LIMIT,
-	       refused);
+	printf("%s: at most %lld of %lld bytes, %u refusals\n", family->name, (long long)most,
+	       (long long)LIMIT, refused);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /*
- * Two programs of one tenant of 1024 MiB ask for 600 MiB each, released by a barrier, while the driver takes up to 5 ms
- * for an allocation: exactly one has it in every round, the other is told "out of memory", and the card never holds
- * more than the limit for them.
+ * Two programs of one tenant of 1024 MiB ask for 600 MiB each, released by a barrier, while the
+ * driver takes up to 5 ms for an allocation: exactly one has it in every round, the other is told
+ * "out of memory", and the card never holds more than the limit for them.
  *
  * report: AC-02
  */
@@ -22,7 +22,8 @@ struct shared {
 
 static int racer(int file, int me, int rounds)
 {
-	struct shared *const s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	struct shared *const s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+				      0);
 	const __typeof__(&cuMemAlloc_v2) take = CU(cuMemAlloc_v2);
 	const __typeof__(&cuMemFree_v2) give = CU(cuMemFree_v2);
 	char line[16];
@@ -52,8 +53,13 @@ static int racer(int file, int me, int rounds)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1024M", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G",
-				   "SIMGPU_CONTEXT=16M", "SIMGPU_DELAY=cuMemAlloc_v2:0-5ms", "SIMGPU_TAG=two", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1024M",
+				   "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=24G",
+				   "SIMGPU_CONTEXT=16M",
+				   "SIMGPU_DELAY=cuMemAlloc_v2:0-5ms",
+				   "SIMGPU_TAG=two",
+				   NULL};
 	const char *const rounds = test_long() ? "2000" : "600";
 	pthread_barrierattr_t attr;
 	struct shared *s;

@@ -1,7 +1,7 @@
 /*
  * report: SS-03
- * What a dead member held comes back without any signal but 0 being sent to anybody, and living members keep theirs,
- * one in another PID namespace with the same PID included.
+ * What a dead member held comes back without any signal but 0 being sent to anybody, and living
+ * members keep theirs, one in another PID namespace with the same PID included.
  */
 #include "client.h"
 
@@ -17,7 +17,8 @@
 #define NUMBER offsetof(struct seccomp_data, nr)
 #define ARG(n) (offsetof(struct seccomp_data, args) + 8 * (n))
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
-/* A call with the signal in argument n: 0 is allowed, anything else ends the process with SIGSYS. */
+/* A call with the signal in argument n: 0 is allowed, anything else ends
+ * the process with SIGSYS. */
 #define SIGNALS(call, n)                                                               \
 	LOAD(NUMBER), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 3), LOAD(ARG(n)), \
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),                          \
@@ -126,7 +127,8 @@ int main(int argc, char **argv)
 		CLIENT_SAYS(&watcher, "0");
 		used += i < 4 ? 64 * MIB : 2 * GIB;
 	}
-	/* What the living hold still counts: contexts of 64 MiB with a spare grain each come on top. */
+	/* What the living hold still counts: contexts of 64 MiB with a spare
+	 * grain each come on top. */
 	client_say(&watcher, "free");
 	used += (elsewhere.pid ? 3 : 2) * 66 * MIB;
 	CHECK_EQ(strtoull(client_line(&watcher, DEADLINE_MS), NULL, 10), 4 * GIB - used);

@@ -1,7 +1,8 @@
 /*
- * The way of caching allocators: at the limit an allocation is refused, three blocks are freed, and the same call then
- * succeeds, ten thousand times, in another thread too, and where one thread was refused and another tries again. The
- * refusal leaves nothing behind in the context: launch, copy, fill and synchronisation succeed.
+ * The way of caching allocators: at the limit an allocation is refused, three blocks are freed, and
+ * the same call then succeeds, ten thousand times, in another thread too, and where one thread was
+ * refused and another tries again. The refusal leaves nothing behind in the context: launch, copy,
+ * fill and synchronisation succeed.
  *
  * report: EC-03
  */
@@ -64,7 +65,8 @@ static void *other(void *unused)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=24G", NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=24G", NULL};
 	pthread_t thread;
 	CUmodule module;
 

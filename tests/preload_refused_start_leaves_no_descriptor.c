@@ -1,12 +1,13 @@
 /*
- * A program whose ledger cannot be had is denied, and may try again as often as it likes: no descriptor stays open.
+ * A program whose ledger cannot be had is denied, and may try again as often as it likes: no
+ * descriptor stays open.
  */
 #include "client.h"
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G", "CUQUOTA_DIR=/nowhere/at/all",
-				   "CUQUOTA_LOG=off", NULL};
+	const char *const env[] = {"SIMGPU_DEVICES=24G,16G", "CUQUOTA_MEMORY_LIMIT=2G",
+				   "CUQUOTA_DIR=/nowhere/at/all", "CUQUOTA_LOG=off", NULL};
 	unsigned before;
 
 	start_capped(argv, env);

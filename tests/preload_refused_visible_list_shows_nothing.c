@@ -1,6 +1,6 @@
 /*
- * A visible list that is refused, or whose order cannot be told, shows nothing in CUDA and in NVML; one line names the
- * variable; under CUQUOTA_ON_ERROR=allow everything is shown.
+ * A visible list that is refused, or whose order cannot be told, shows nothing in CUDA and in NVML;
+ * one line names the variable; under CUQUOTA_ON_ERROR=allow everything is shown.
  */
 #include "client.h"
 
@@ -13,7 +13,8 @@ static int child(const char *want)
 	CHECK_EQ(ML(nvmlInit_v2)(), denied ? NVML_ERROR_NO_PERMISSION : NVML_SUCCESS);
 	CHECK_EQ(ML(nvmlInit)(), denied ? NVML_ERROR_NO_PERMISSION : NVML_SUCCESS);
 	CHECK_EQ(ML(nvmlInitWithFlags)(0), denied ? NVML_ERROR_NO_PERMISSION : NVML_SUCCESS);
-	CHECK_EQ(ML(nvmlDeviceGetCount_v2)(&count), denied ? NVML_ERROR_UNINITIALIZED : NVML_SUCCESS);
+	CHECK_EQ(ML(nvmlDeviceGetCount_v2)(&count),
+		 denied ? NVML_ERROR_UNINITIALIZED : NVML_SUCCESS);
 	CHECK_EQ(count, denied ? 0u : 16u);
 	return 0;
 }
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 	expect("gpu one", "CUQUOTA_ON_ERROR=deny", "denied", "gpu one");
 	expect("gpu one", "CUQUOTA_ON_ERROR=allow", "shown", "gpu one");
 	/* The simulated cards have different names, but some of 16 begin with the same digit. */
-	expect("GPU-1,GPU-2,GPU-3,GPU-4,GPU-5,GPU-6,GPU-7,GPU-8,GPU-9,GPU-a,GPU-b,GPU-c,GPU-d,GPU-e,GPU-f,GPU-0",
+	expect("GPU-1,GPU-2,GPU-3,GPU-4,GPU-5,GPU-6,GPU-7,GPU-8,"
+	       "GPU-9,GPU-a,GPU-b,GPU-c,GPU-d,GPU-e,GPU-f,GPU-0",
 	       "CUQUOTA_ON_ERROR=deny", "denied", "write more of it");
 	return 0;
 }

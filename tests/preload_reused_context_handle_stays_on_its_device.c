@@ -1,6 +1,7 @@
 /*
- * The driver gives the handle of an ended context to the next one at once, on another device too: while one thread's
- * cuCtxDestroy is on its way back, another thread's cuCtxCreate may have it. Each context is charged to its own device.
+ * The driver gives the handle of an ended context to the next one at once, on another device too:
+ * while one thread's cuCtxDestroy is on its way back, another thread's cuCtxCreate may have it.
+ * Each context is charged to its own device.
  */
 #include "steps.h"
 
@@ -46,8 +47,9 @@ int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	/* What one thread frees, the next malloc of another has. */
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=12G", "SIMGPU_DELAY=cuCtxDestroy_v2>300ms",
-				   "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1", NULL};
+	const char *const env[] =
+		{"CUQUOTA_MEMORY_LIMIT=12G", "SIMGPU_DELAY=cuCtxDestroy_v2>300ms",
+		 "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1", NULL};
 	struct client c;
 
 	setenv("SIMGPU_DEVICES", "24G,16G", 1);

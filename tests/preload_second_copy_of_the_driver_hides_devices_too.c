@@ -1,6 +1,7 @@
 /*
  * report: HE-05
- * LD_LIBRARY_PATH leads to a second copy of the driver and of NVML: the list of visible devices holds there too.
+ * LD_LIBRARY_PATH leads to a second copy of the driver and of NVML: the list of visible devices
+ * holds there too.
  */
 #include "client.h"
 
@@ -8,7 +9,8 @@ static void copy(const char *name)
 {
 	char line[2 * PATH_MAX + 64];
 
-	snprintf(line, sizeof(line), "cp %s %s/%s", built(name), getenv("TMPDIR"), strrchr(name, '/') + 1);
+	snprintf(line, sizeof(line), "cp %s %s/%s", built(name), getenv("TMPDIR"),
+		 strrchr(name, '/') + 1);
 	CHECK_EQ(system(line), 0);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Eight threads allocate and free at random, 1 KiB to 64 MiB, and free nothing, the same twice, and what is nobody's:
- * neither what is shown as used nor what stands in the ledger ever leaves 0..limit, and at the end both are what they
- * were, as is what the simulated card holds.
+ * Eight threads allocate and free at random, 1 KiB to 64 MiB, and free nothing, the same twice, and
+ * what is nobody's: neither what is shown as used nor what stands in the ledger ever leaves
+ * 0..limit, and at the end both are what they were, as is what the simulated card holds.
  *
  * report: AC-01
  */
@@ -120,8 +120,8 @@ static bool speaks(const struct client *c)
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error", "SIMGPU_DEVICES=8G", "SIMGPU_TAG=t",
-				   NULL};
+	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_LOG=error",
+				   "SIMGPU_DEVICES=8G", "SIMGPU_TAG=t", NULL};
 	const char *const self[] = {"/proc/self/exe", "client", NULL};
 	unsigned looks = 0;
 	struct client c;
@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 		return client();
 	c = client_capped(self, env);
 	CLIENT_SAYS(&c, "begin");
-	/* Charged and credit are one word, so a look is exact; a counter below 0 is a very large one. */
+	/* Charged and credit are one word, so a look is exact; a counter below
+	 * 0 is a very large one. */
 	for (; !speaks(&c); looks++) {
 		uint64_t credit, used = ledger_used(NULL, &credit);
 

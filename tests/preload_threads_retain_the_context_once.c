@@ -1,6 +1,6 @@
 /*
- * Sixteen threads retain the primary context together and allocate 1 MiB each: the context is charged once; three
- * processes at a time are charged three times as much.
+ * Sixteen threads retain the primary context together and allocate 1 MiB each: the context is
+ * charged once; three processes at a time are charged three times as much.
  *
  * report: AC-04
  */
@@ -57,7 +57,8 @@ static int client(void)
 /* Each run has a tenant of its own: the dead of the last one may still be counted for a moment. */
 static void run(const char *self, const char *tenant, int count)
 {
-	/* 16 blocks of 1 MiB, two to a grain; the context; the spare grain, which nothing lies in. */
+	/* 16 blocks of 1 MiB, two to a grain; the context; the spare grain,
+	 * which nothing lies in. */
 	const size_t each = CONTEXT + 16 * MIB + GRAIN;
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=4G", tenant, "SIMGPU_DEVICES=24G",
 				   "SIMGPU_CONTEXT=300M", "SIMGPU_TAG=three", NULL};

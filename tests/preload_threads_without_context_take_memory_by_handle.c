@@ -1,7 +1,8 @@
 /*
  * report: CR-04
- * Threads that never made a context current create memory by handle: it is charged to the device in the properties. A
- * linear allocation from such a thread returns the driver's own code and changes nothing.
+ * Threads that never made a context current create memory by handle: it is charged to the
+ * device in the properties. A linear allocation from such a thread returns the driver's own
+ * code and changes nothing.
  */
 #include "steps.h"
 
@@ -13,7 +14,8 @@
 static void *work(void *handle)
 {
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						       .id = 0}};
 	CUdeviceptr p = 77;
 
 	CHECK_EQ(CU(cuMemCreate)(handle, 16 * MIB, &prop, 0), CUDA_SUCCESS);

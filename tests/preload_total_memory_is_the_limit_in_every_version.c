@@ -1,4 +1,5 @@
-/* cuDeviceTotalMem and cuMemGetInfo, 32 and 64 bits wide, and NVML show min(limit, physical), for any form of limit. */
+/* cuDeviceTotalMem and cuMemGetInfo, 32 and 64 bits wide, and NVML show min(limit, physical), for
+ * any form of limit. */
 #include "client.h"
 
 #define MIB (1ull << 20)

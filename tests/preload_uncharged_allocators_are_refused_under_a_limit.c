@@ -1,7 +1,7 @@
 /*
- * What nobody charges yet is refused under a limit, with one line that names the call, and is the driver's own affair
- * without one. What takes no memory passes in both. The simulated driver answers all of them with a code of its own, so
- * that each row tells who answered.
+ * What nobody charges yet is refused under a limit, with one line that names the call, and is the
+ * driver's own affair without one. What takes no memory passes in both. The simulated driver
+ * answers all of them with a code of its own, so that each row tells who answered.
  */
 #include "client.h"
 
@@ -22,9 +22,12 @@ static int child(void)
 	CUDA_ARRAY3D_DESCRIPTOR_v1 cube1 = {64, 64, 64, CU_AD_FORMAT_FLOAT, 1, 0};
 	CUDA_ARRAY3D_DESCRIPTOR cube = {64, 64, 64, CU_AD_FORMAT_FLOAT, 1, 0};
 	CUDA_ARRAY3D_DESCRIPTOR sparse = {64, 64, 64, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE};
-	CUDA_ARRAY3D_DESCRIPTOR deferred = {64, 64, 64, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_DEFERRED_MAPPING};
+	CUDA_ARRAY3D_DESCRIPTOR deferred = {64, 64,
+					    64, CU_AD_FORMAT_FLOAT,
+					    1, CUDA_ARRAY3D_DEFERRED_MAPPING};
 	CUDA_MEM_ALLOC_NODE_PARAMS node = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-							 .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}},
+							 .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+								      {0}}},
 					   .bytesize = 1 << 20};
 	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
 	CUgraphNodeParams empty = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
@@ -105,8 +108,8 @@ static struct client start(const char *limit, const char *preload)
 
 	snprintf(log, sizeof(log), "CUQUOTA_LOG_FILE=%s/log", getenv("TMPDIR"));
 	for (size_t i = 0; i < sizeof(answered) / sizeof(*answered); i++)
-		snprintf(fault + strlen(fault), sizeof(fault) - strlen(fault), "%s%s@*:%d", i ? "," : "", answered[i],
-			 CUDA_ERROR_LAUNCH_FAILED);
+		snprintf(fault + strlen(fault), sizeof(fault) - strlen(fault), "%s%s@*:%d",
+			 i ? "," : "", answered[i], CUDA_ERROR_LAUNCH_FAILED);
 	return client_start(self, env);
 }
 

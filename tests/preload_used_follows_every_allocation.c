@@ -1,6 +1,6 @@
 /*
- * 100, 300, 600 and 400 MiB more: after each allocation and a free out of the middle cuMemGetInfo, NVML and
- * `cuquota ps` show the same, and it is what was taken.
+ * 100, 300, 600 and 400 MiB more: after each allocation and a free out of the middle cuMemGetInfo,
+ * NVML and `cuquota ps` show the same, and it is what was taken.
  *
  * report: AC-03
  */
@@ -42,8 +42,8 @@ static void expect(const char *what, size_t baseline, size_t mib)
 	const size_t want = baseline + mib * MIB;
 
 	if (total_now() - free_now() != want || by_nvml() != want || by_ps() != want)
-		FAIL("%s: cuMemGetInfo shows %zu, NVML %zu, ps %zu, want %zu", what, total_now() - free_now(),
-		     by_nvml(), by_ps(), want);
+		FAIL("%s: cuMemGetInfo shows %zu, NVML %zu, ps %zu, want %zu", what,
+		     total_now() - free_now(), by_nvml(), by_ps(), want);
 }
 
 int main(int argc, char **argv)

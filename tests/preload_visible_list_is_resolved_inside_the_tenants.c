@@ -1,6 +1,6 @@
 /*
- * CUDA shows the visible list in NVML's order whatever the order written, and the caller's CUDA_VISIBLE_DEVICES counts
- * and names inside it, by the driver's own rules.
+ * CUDA shows the visible list in NVML's order whatever the order written, and the caller's
+ * CUDA_VISIBLE_DEVICES counts and names inside it, by the driver's own rules.
  */
 #include "client.h"
 
@@ -42,7 +42,8 @@ static void learn_names(void)
 	CHECK_EQ(ML(nvmlShutdown)(), NVML_SUCCESS);
 }
 
-/* "%0" to "%3" in a value stand for the whole name of that card, "~0" to "~3" for its first 8 characters. */
+/* "%0" to "%3" in a value stand for the whole name of that card, "~0" to "~3" for
+ * its first 8 characters. */
 static const char *expand(const char *variable, const char *value, char out[512])
 {
 	size_t n = (size_t)snprintf(out, 512, "%s=", variable);
@@ -74,7 +75,8 @@ static void expect(const char *visible, const char *callers, const char *want)
 		strcpy(line, want);
 	else
 		for (const char *w = want; *w; w++)
-			sprintf(line + strlen(line), "%s%.4s", w == want ? "" : " ", name[*w - '0'] + 4);
+			sprintf(line + strlen(line), "%s%.4s", w == want ? "" : " ",
+				name[*w - '0'] + 4);
 	if (!got || strcmp(got, line))
 		FAIL("visible %s, caller's %s: \"%s\", want \"%s\"", visible, callers, got, line);
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);

@@ -1,6 +1,6 @@
 /*
- * Memory by handle is charged to the device that its properties name and refunded when the last of handle, retained
- * handles and mappings is gone, in every order, as the device itself does.
+ * Memory by handle is charged to the device that its properties name and refunded when the last of
+ * handle, retained handles and mappings is gone, in every order, as the device itself does.
  */
 #include "steps.h"
 
@@ -10,7 +10,8 @@
 static CUmemGenericAllocationHandle create(CUdevice device, bool works)
 {
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						       .id = device}};
 	CUmemGenericAllocationHandle handle = 0;
 
 	CHECK_EQ(CU(cuMemCreate)(&handle, PIECE, &prop, 0) == CUDA_SUCCESS, works);

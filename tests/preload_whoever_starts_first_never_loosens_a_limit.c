@@ -1,7 +1,8 @@
 /*
  * report: SS-04
- * A process without settings, one with 1 GiB and one with 2 GiB of one tenant start in every order: nobody ever has a
- * looser limit than its own setting, and who brings another than what holds is told both values.
+ * A process without settings, one with 1 GiB and one with 2 GiB of one tenant start in every order:
+ * nobody ever has a looser limit than its own setting, and who brings another than what holds is
+ * told both values.
  */
 #include "client.h"
 
@@ -28,7 +29,8 @@ static int child(void)
 }
 
 static const unsigned long long brings[] = {24576 * MIB, 1024 * MIB, 2048 * MIB};
-static const char *const setting[] = {"CUQUOTA_MEMORY_LIMIT", "CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_MEMORY_LIMIT=2G"};
+static const char *const setting[] = {"CUQUOTA_MEMORY_LIMIT", "CUQUOTA_MEMORY_LIMIT=1G",
+				      "CUQUOTA_MEMORY_LIMIT=2G"};
 
 static void read_log(const char *path, char text[4096])
 {
@@ -56,9 +58,10 @@ static void run(const int order[3])
 		const unsigned long long own = brings[order[i]];
 		const bool conflict = i && order[i] && own > holds;
 
-		snprintf(tenant, sizeof(tenant), "CUQUOTA_TENANT=t%d%d%d", order[0], order[1], order[2]);
-		snprintf(log, sizeof(log), "CUQUOTA_LOG_FILE=%s/%d%d%d.%d", getenv("TMPDIR"), order[0], order[1],
-			 order[2], i);
+		snprintf(tenant, sizeof(tenant), "CUQUOTA_TENANT=t%d%d%d", order[0], order[1],
+			 order[2]);
+		snprintf(log, sizeof(log), "CUQUOTA_LOG_FILE=%s/%d%d%d.%d", getenv("TMPDIR"),
+			 order[0], order[1], order[2], i);
 		c[i] = client_capped(self, env);
 		if (own < holds)
 			holds = own;

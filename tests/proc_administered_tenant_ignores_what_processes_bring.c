@@ -1,6 +1,7 @@
 /*
- * Once a tenant is administered, a process that brings another limit or request, tighter or looser, runs under what
- * was set, is told so, and changes nothing; also as the first member after all others ended.
+ * Once a tenant is administered, a process that brings another limit or request, tighter or
+ * looser, runs under what was set, is told so, and changes nothing; also as the first
+ * member after all others ended.
  */
 #include "proc_helper.h"
 

@@ -1,7 +1,7 @@
 /*
- * Two tenants without a request borrow at the same time beside a third one's guarantee. The first has its grant and
- * is stopped before the commit: the second, which would fit without it only, is refused, and the guarantee is whole
- * when the first goes on.
+ * Two tenants without a request borrow at the same time beside a third one's guarantee. The first
+ * has its grant and is stopped before the commit: the second, which would fit without it only, is
+ * refused, and the guarantee is whole when the first goes on.
  */
 #include "proc_helper.h"
 

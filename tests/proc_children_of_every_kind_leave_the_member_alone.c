@@ -1,6 +1,7 @@
 /*
- * vfork, posix_spawn, raw clone without CLONE_VM, and raw clone with CLONE_VM as vfork's parent: whatever the child
- * does (exec, exit), the member stays alive, keeps its slot and its charge, and goes on charging.
+ * vfork, posix_spawn, raw clone without CLONE_VM, and raw clone with CLONE_VM as vfork's parent:
+ * whatever the child does (exec, exit), the member stays alive, keeps its slot and its charge, and
+ * goes on charging.
  */
 #include "proc_helper.h"
 
@@ -54,7 +55,8 @@ static void by_clone(struct self *self, const struct order *o, struct answer *a)
 	const pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 
 	if (pid == 0)
-		/* No libc call: a raw clone runs no handlers of it. The handle must be wiped all the same. */
+		/* No libc call: a raw clone runs no handlers of it. The handle must
+		 * be wiped all the same. */
 		syscall(SYS_exit_group, self->member->segment ? 1 : 0);
 	a->rc = wait_for(pid);
 }
@@ -70,7 +72,8 @@ static int shares_memory(void *arg)
 static void by_clone_vm(struct self *self, const struct order *o, struct answer *a)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	const pid_t pid = clone(shares_memory, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, self);
+	const pid_t pid = clone(shares_memory, stack + sizeof(stack),
+				CLONE_VM | CLONE_VFORK | SIGCHLD, self);
 
 	a->rc = wait_for(pid);
 	if (!a->rc)
@@ -79,7 +82,8 @@ static void by_clone_vm(struct self *self, const struct order *o, struct answer 
 
 int main(int argc, char **argv)
 {
-	static worker_call *const calls[] = {by_vfork, by_vfork_exit, by_spawn, by_clone, by_clone_vm};
+	static worker_call *const calls[] = {by_vfork, by_vfork_exit, by_spawn, by_clone,
+					     by_clone_vm};
 	struct order o = {.op = OP_CALL};
 	struct worker *w, *other;
 
@@ -93,7 +97,8 @@ int main(int argc, char **argv)
 
 		o.units = i;
 		if (calls[i] == by_clone_vm)
-			world.shared->holds[w->index] += MIB; /* charged by the child, refunded by the call */
+			/* charged by the child, refunded by the call */
+			world.shared->holds[w->index] += MIB;
 		rc = worker_do(w, &o).rc;
 		if (rc)
 			FAIL("kind %u of child: %d", i, rc);

@@ -1,6 +1,6 @@
 /*
- * A daemon's start closes all descriptors from 3 on. The member stays alive, its charge counts, it goes on; when it
- * is killed it is forgotten as any other.
+ * A daemon's start closes all descriptors from 3 on. The member stays alive, its charge counts, it
+ * goes on; when it is killed it is forgotten as any other.
  */
 #include "proc_helper.h"
 

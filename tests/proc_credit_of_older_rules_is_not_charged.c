@@ -1,6 +1,7 @@
 /*
- * A thread was granted its rise under a limit that is lowered before it commits, and is paused right after it did.
- * Another thread of the process must not charge from that credit: it waits for the first, and both are refused.
+ * A thread was granted its rise under a limit that is lowered before it commits, and is paused
+ * right after it did. Another thread of the process must not charge from that credit: it waits for
+ * the first, and both are refused.
  */
 #include "proc_helper.h"
 

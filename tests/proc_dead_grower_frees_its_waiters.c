@@ -1,7 +1,7 @@
 /*
- * A process is killed exactly where it has announced a rise and not yet committed it, the nearest thing to a lock
- * that the ledger has, and one where it holds the byte under which tenants are made. Four others that wait for it
- * proceed within 1 s, and nothing of the victim is left.
+ * A process is killed exactly where it has announced a rise and not yet committed it, the nearest
+ * thing to a lock that the ledger has, and one where it holds the byte under which tenants are
+ * made. Four others that wait for it proceed within 1 s, and nothing of the victim is left.
  */
 /* report: DL-01 */
 #include "proc_helper.h"
@@ -34,7 +34,8 @@ static void grower(void)
 		CHECK_EQ(worker_hear(w[i], &a), HEARD);
 		CHECK_LE(a.ns, 1000 * MS);
 	}
-	/* Those who were judged before the kill may have been refused; now there is room for all. */
+	/* Those who were judged before the kill may have been refused; now
+	 * there is room for all. */
 	for (int i = 0; i < 4; i++)
 		if (!world.shared->holds[w[i]->index]) {
 			a = worker_units(w[i], OP_CHARGE, 200 * MIB);

@@ -1,7 +1,7 @@
 /*
- * Two members that both are PID 1, each in a PID namespace of its own, and a third outside: three slots, three
- * accounts. The death of one of equal PID is seen although the other lives, and takes nothing from it. No PID is
- * ever used.
+ * Two members that both are PID 1, each in a PID namespace of its own, and a third outside: three
+ * slots, three accounts. The death of one of equal PID is seen although the other lives, and takes
+ * nothing from it. No PID is ever used.
  */
 #include "proc_helper.h"
 
@@ -28,7 +28,9 @@ int main(int argc, char **argv)
 
 	workers_enter(argc, argv, calls);
 	if (geteuid() != 0) {
-		const pid_t probe = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+		const pid_t probe = (pid_t)syscall(SYS_clone,
+						   CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0, 0,
+						   0);
 
 		if (probe == 0)
 			_exit(0);

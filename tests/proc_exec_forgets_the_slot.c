@@ -1,6 +1,7 @@
 /*
- * exec ends a member: its address space is gone and with it the driver's state, so its slot is forgotten by the next
- * sweep although the process lives on under the same PID. An exec that fails changes nothing.
+ * exec ends a member: its address space is gone and with it the driver's state, so its slot is
+ * forgotten by the next sweep although the process lives on under the same PID. An exec that fails
+ * changes nothing.
  */
 #include "proc_helper.h"
 
@@ -12,7 +13,8 @@ static void exec_nothing(struct self *self, const struct order *o, struct answer
 
 static void exec_cat(struct self *self, const struct order *o, struct answer *a)
 {
-	/* cat on the socket: it lives until the test closes its end. SEQPACKET reads are fine for it. */
+	/* cat on the socket: it lives until the test closes its end. SEQPACKET
+	 * reads are fine for it. */
 	dup2(self->socket, 0);
 	execlp("cat", "cat", NULL);
 	a->rc = errno;
@@ -40,7 +42,8 @@ int main(int argc, char **argv)
 
 	o.units = 1;
 	worker_tell(w, &o);
-	/* The shared page goes with the old program, the life lock with it: wait for that, not for a time. */
+	/* The shared page goes with the old program, the life lock with it: wait for
+	 * that, not for a time. */
 	for (const int64_t until = now_ms() + DEADLINE_MS;;) {
 		const enum life life = ledger_life(slot);
 

@@ -1,6 +1,7 @@
 /*
- * Ledgers made by hand, for tests of files that this release would not make: other strides and counts, other layouts,
- * damage. Owns: the shape of such a file; promises nothing about what the ledger floor makes of it.
+ * Ledgers made by hand, for tests of files that this release would not make: other strides and
+ * counts, other layouts, damage. Owns: the shape of such a file; promises nothing about what the
+ * ledger floor makes of it.
  */
 #ifndef TESTS_PROC_FILES_H
 #define TESTS_PROC_FILES_H
@@ -58,7 +59,8 @@ TEST_USED static void shape_write(const struct shape *s, const struct cuquota_he
 		memset(image + header->tenant_offset + (uint64_t)i * s->tenant_stride, 0,
 		       sizeof(struct cuquota_tenant));
 	for (uint32_t i = 0; i < s->members; i++) {
-		memset(image + header->member_offset + (uint64_t)i * s->member_stride, 0, sizeof(struct cuquota_slot));
+		memset(image + header->member_offset + (uint64_t)i * s->member_stride, 0,
+		       sizeof(struct cuquota_slot));
 		memset(image + header->detail_offset + (uint64_t)i * s->detail_stride, 0,
 		       sizeof(struct cuquota_detail));
 	}

@@ -1,7 +1,7 @@
 /*
- * A folder whose parent is missing, that is a file, a dangling link, read-only or closed to us, is refused with its
- * path, the reason and the way out. A link to a good folder is good. A lock file that is a link or a FIFO is not
- * followed: the join is refused.
+ * A folder whose parent is missing, that is a file, a dangling link, read-only or closed to us, is
+ * refused with its path, the reason and the way out. A link to a good folder is good. A lock file
+ * that is a link or a FIFO is not followed: the join is refused.
  */
 #include "proc_helper.h"
 
@@ -97,7 +97,8 @@ int main(int argc, char **argv)
 	snprintf(slashes, sizeof(slashes), "%s/fresh//", world.folder);
 	CHECK_EQ(segment_open(&segment, slashes, TEST_UUID, BYTES(GIB), SEGMENT_MEMBER, why), 0);
 	segment_close(&segment);
-	CHECK_EQ(segment_open(&segment, path[0], "GPU/../x", BYTES(GIB), SEGMENT_MEMBER, why), -ENAMETOOLONG);
+	CHECK_EQ(segment_open(&segment, path[0], "GPU/../x", BYTES(GIB), SEGMENT_MEMBER, why),
+		 -ENAMETOOLONG);
 
 	lock_files();
 
@@ -105,13 +106,16 @@ int main(int argc, char **argv)
 	CHECK_SYS(mkdir(below(0, "closed"), 0700));
 	CHECK_SYS(mkdir(below(1, "readonly"), 0755));
 	CHECK_SYS(chmod(world.folder, 0755));
-	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
+	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
 		CHECK_SYS(mkdir(below(2, "bound"), 0755));
 		CHECK_SYS(mount(below(3, "good"), path[2], NULL, MS_BIND, NULL));
 		CHECK_SYS(mount(NULL, path[2], NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
 		refused("a read-only mount", path[2], -EROFS);
 		/* A reader needs no more. */
-		CHECK_EQ(segment_open(&segment, path[2], TEST_UUID, BYTES(GIB), SEGMENT_READER, why), 0);
+		CHECK_EQ(segment_open(&segment, path[2], TEST_UUID, BYTES(GIB), SEGMENT_READER,
+				      why),
+			 0);
 		segment_close(&segment);
 		CHECK_SYS(umount(path[2]));
 	}
@@ -124,7 +128,8 @@ int main(int argc, char **argv)
 			refused("closed to us", path[0], -EACCES);
 			snprintf(why, sizeof(why), "%s/deeper", path[1]);
 			refused("a parent closed to us", why, -EACCES);
-			_exit(segment_open(&segment, path[1], TEST_UUID, BYTES(GIB), SEGMENT_MEMBER, why) == -EACCES &&
+			_exit(segment_open(&segment, path[1], TEST_UUID, BYTES(GIB), SEGMENT_MEMBER,
+					   why) == -EACCES &&
 					      strstr(why, TEST_UUID) && strstr(why, "CUQUOTA_DIR")
 				      ? 0
 				      : 1);

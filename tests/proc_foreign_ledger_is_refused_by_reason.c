@@ -1,7 +1,8 @@
 /*
- * What lies under the ledger's name and is no ledger that we understand is refused with path, reason and way out,
- * is left as it was, and never brings a process down: other magic, layout, unit or device, truncated at any length,
- * parts that do not fit, a folder, a FIFO, a symbolic link, a device.
+ * What lies under the ledger's name and is no ledger that we understand is refused with path,
+ * reason and way out, is left as it was, and never brings a process down: other magic,
+ * layout, unit or device, truncated at any length, parts that do not fit, a folder, a FIFO, a
+ * symbolic link, a device.
  */
 #include "proc_files.h"
 
@@ -21,7 +22,8 @@ static int refused(const char *what, int want, const char *reason)
 	if (a.rc >= 0 || (want && a.rc != want))
 		FAIL("%s: opened with %d, want %d (%s)", what, a.rc, want, a.why);
 	if (!strstr(a.why, ".ledger") || (reason && !strstr(a.why, reason)))
-		FAIL("%s: the reason names no path or not \"%s\": \"%s\"", what, reason ? reason : "", a.why);
+		FAIL("%s: the reason names no path or not \"%s\": \"%s\"", what,
+		     reason ? reason : "", a.why);
 	rc = segment_open(&reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER, why);
 	if (rc >= 0)
 		FAIL("%s: a reader opened it (%d)", what, rc);

@@ -1,6 +1,7 @@
 /*
- * One thread charges and refunds without end while the main thread forks 500 times; each child does nothing, exits by
- * exit(), or reads the ledger and joins. No child hangs, the parent's row is intact, no lock stays taken.
+ * One thread charges and refunds without end while the main thread forks 500 times; each child does
+ * nothing, exits by exit(), or reads the ledger and joins. No child hangs, the parent's row is
+ * intact, no lock stays taken.
  */
 /* report: FE-01 */
 #include "proc_helper.h"
@@ -60,7 +61,8 @@ static void storm(struct self *self, const struct order *o, struct answer *a)
 
 		if (!pid)
 			_exit(child(self, (int)(i % 4)));
-		/* 2 s is the field report's mark; the test's own deadline ends a child that hangs for good. */
+		/* 2 s is the field report's mark; the test's own deadline ends a
+		 * child that hangs for good. */
 		if (waitpid(pid, &status, 0) != pid || status) {
 			a->rc = status ? status : -ECHILD;
 			a->value = i;

@@ -1,6 +1,6 @@
 /*
- * A forked child sees "not joined" by one load of its handle; it joins on its own, in another slot, and charges
- * there. Neither its join nor its end changes its parent's row.
+ * A forked child sees "not joined" by one load of its handle; it joins on its own, in another slot,
+ * and charges there. Neither its join nor its end changes its parent's row.
  */
 #include "proc_helper.h"
 
@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 	parent = worker_joined("a", BYTES(GIB), 0);
 	CHECK_EQ(worker_charge(parent, 100 * MIB), 0);
 	a = worker_do(parent, &o);
-	for (const int64_t until = now_ms() + DEADLINE_MS; !__atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST);)
+	for (const int64_t until = now_ms() + DEADLINE_MS;
+	     !__atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST);)
 		if (now_ms() > until || waitpid((pid_t)a.value, NULL, WNOHANG) > 0)
 			FAIL("the child did not join");
 	CHECK_EQ(ledger_used_slots(), 3u);

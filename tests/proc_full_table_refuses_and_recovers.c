@@ -1,11 +1,12 @@
 /*
- * A ledger with room for 8 members: the ninth is refused with the reason, nobody is hurt by it, and once one has
- * died or left the next has its slot. The same for a table of 3 tenants, where a place is had again when a tenant
- * is gone and nothing is promised to it any more.
+ * A ledger with room for 8 members: the ninth is refused with the reason, nobody is hurt by it, and
+ * once one has died or left the next has its slot. The same for a table of 3 tenants, where a place
+ * is had again when a tenant is gone and nothing is promised to it any more.
  */
 #include "proc_files.h"
 
-static struct answer try_join(struct worker *w, const char *tenant, uint64_t request, uint64_t keep_ns)
+static struct answer try_join(struct worker *w, const char *tenant, uint64_t request,
+			      uint64_t keep_ns)
 {
 	struct order o = order_join(tenant, BYTES(GIB), request);
 
@@ -68,7 +69,8 @@ static void tenants(void)
 	worker_kill(c);
 	CHECK_EQ(try_join(d, "d", 0, 0).rc, 0);
 	CHECK_EQ(worker_charge(d, GIB), 0);
-	/* The fourth name is the third record's now; the third's owner finds no place until another is gone. */
+	/* The fourth name is the third record's now; the third's owner finds no place
+	 * until another is gone. */
 	b = worker_start();
 	c = worker_start();
 	CHECK_EQ(try_join(c, "c", 0, 0).rc, -ENFILE);

@@ -1,6 +1,7 @@
 /*
- * A trainer is killed while a process that it forked lives on with the driver's files: the slot becomes a ghost, its
- * charge stays through sweeps and refusals, and is free when the child has ended.
+ * A trainer is killed while a process that it forked lives on with the driver's files:
+ * the slot becomes a ghost, its charge stays through sweeps and refusals, and is free
+ * when the child has ended.
  */
 #include "proc_helper.h"
 
@@ -16,9 +17,11 @@ static void fork_one(struct self *self, const struct order *o, struct answer *a)
 		return;
 	}
 	if (!pid) {
-		/* As a worker of a data loader: it outlives its parent and never touches the ledger. */
+		/* As a worker of a data loader: it outlives its parent and
+		 * never touches the ledger. */
 		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) && test_lives(parent))
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
+		       test_lives(parent))
 			usleep(1000);
 		_exit(0);
 	}

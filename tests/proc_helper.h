@@ -1,9 +1,11 @@
 /*
- * For tests of several real processes on one real ledger. Owns: the world (a temporary folder, a page shared by
- * all, an outside reader of the ledger) and the workers, each a fresh program (this test, executed again) that
- * joins, charges and leaves as it is told and answers with result and time.
+ * For tests of several real processes on one real ledger. Owns: the world (a temporary
+ * folder, a page shared by all, an outside reader of the ledger) and the workers, each a
+ * fresh program (this test, executed again) that joins, charges and leaves as it is told and
+ * answers with result and time.
  *
- * Promises: a worker dies with the test; nothing waits without a deadline; no sleep orders anything.
+ * Promises: a worker dies with the test; nothing waits without a deadline;
+ * no sleep orders anything.
  */
 #ifndef TESTS_PROC_HELPER_H
 #define TESTS_PROC_HELPER_H
@@ -76,7 +78,8 @@ TEST_USED static void world_start(uint64_t device_bytes, unsigned deadline_s)
 	static bool once;
 
 	world.owner = getpid();
-	snprintf(world.folder, sizeof(world.folder), "%.90s/cq-proc-XXXXXX", above ? above : "/dev/shm");
+	snprintf(world.folder, sizeof(world.folder), "%.90s/cq-proc-XXXXXX",
+		 above ? above : "/dev/shm");
 	CHECK(mkdtemp(world.folder));
 	CHECK_SYS(chmod(world.folder, 0755));
 	snprintf(world.dir, sizeof(world.dir), "%s/ledgers", world.folder);
@@ -85,7 +88,8 @@ TEST_USED static void world_start(uint64_t device_bytes, unsigned deadline_s)
 	world.shared_file = memfd_create("shared", MFD_CLOEXEC);
 	CHECK_SYS(world.shared_file);
 	CHECK_SYS(ftruncate(world.shared_file, sizeof(struct shared)));
-	world.shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, world.shared_file, 0);
+	world.shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    world.shared_file, 0);
 	CHECK(world.shared != MAP_FAILED);
 	world.shared->note[63] = (uint64_t)getpid();
 	if (!once) {
@@ -134,8 +138,8 @@ TEST_USED static struct worker *worker_start_in(unsigned long flags, void (*befo
 		snprintf(file, sizeof(file), "%d", world.shared_file);
 		if (before)
 			before();
-		execl("/proc/self/exe", program_invocation_name, "--worker", socket_text, index, file, world.dir,
-		      world.uuid, bytes, NULL);
+		execl("/proc/self/exe", program_invocation_name, "--worker", socket_text, index,
+		      file, world.dir, world.uuid, bytes, NULL);
 		dprintf(2, "exec: %s\n", strerror(errno));
 		_exit(127);
 	}
@@ -152,7 +156,8 @@ TEST_USED static struct worker *worker_start(void)
 TEST_USED static void worker_tell(struct worker *w, const struct order *o)
 {
 	if (send(w->socket, o, sizeof(*o), MSG_NOSIGNAL) != sizeof(*o))
-		FAIL("worker %u (pid %d) takes no order: %s", w->index, (int)w->pid, strerror(errno));
+		FAIL("worker %u (pid %d) takes no order: %s", w->index, (int)w->pid,
+		     strerror(errno));
 }
 
 enum heard { HEARD,
@@ -168,7 +173,8 @@ TEST_USED static int worker_hear(struct worker *w, struct answer *a)
 		struct pollfd p = {.fd = w->socket, .events = POLLIN};
 		int status;
 
-		if (poll(&p, 1, 1) == 1 && recv(w->socket, a, sizeof(*a), MSG_DONTWAIT) == sizeof(*a))
+		if (poll(&p, 1, 1) == 1 &&
+		    recv(w->socket, a, sizeof(*a), MSG_DONTWAIT) == sizeof(*a))
 			return HEARD;
 		if (waitpid(w->pid, &status, WNOHANG | WUNTRACED) == w->pid) {
 			if (WIFSTOPPED(status))
@@ -178,7 +184,8 @@ TEST_USED static int worker_hear(struct worker *w, struct answer *a)
 			return HEARD_DEAD;
 		}
 		if (now_ms() > until)
-			FAIL("worker %u (pid %d) gave no answer within %d ms", w->index, (int)w->pid, ANSWER_MS);
+			FAIL("worker %u (pid %d) gave no answer within %d ms", w->index,
+			     (int)w->pid, ANSWER_MS);
 	}
 }
 
@@ -206,7 +213,10 @@ TEST_USED static struct answer worker_do(struct worker *w, const struct order *o
 
 TEST_USED static struct order order_join(const char *tenant, uint64_t limit, uint64_t request)
 {
-	struct order o = {.op = OP_JOIN, .limit = limit, .request = request, .keep_ns = 600000 * MS};
+	struct order o = {.op = OP_JOIN,
+			  .limit = limit,
+			  .request = request,
+			  .keep_ns = 600000 * MS};
 
 	snprintf(o.name, sizeof(o.name), "%s", tenant);
 	return o;
@@ -219,7 +229,8 @@ TEST_USED static struct order order_units(enum op op, uint32_t units)
 	return o;
 }
 
-TEST_USED static int worker_join(struct worker *w, const char *tenant, uint64_t limit, uint64_t request)
+TEST_USED static int worker_join(struct worker *w, const char *tenant, uint64_t limit,
+				 uint64_t request)
 {
 	const struct order o = order_join(tenant, limit, request);
 	const struct answer a = worker_do(w, &o);
@@ -254,7 +265,8 @@ TEST_USED static struct worker *worker_joined(const char *tenant, uint64_t limit
 	return w;
 }
 
-TEST_USED static void worker_arm(struct worker *w, const char *name, uint32_t nth, int signal_number)
+TEST_USED static void worker_arm(struct worker *w, const char *name, uint32_t nth,
+				 int signal_number)
 {
 	struct order o = {.op = OP_ARM, .nth = nth, .signal = signal_number};
 

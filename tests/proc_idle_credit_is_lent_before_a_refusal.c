@@ -1,6 +1,7 @@
 /*
- * What a member keeps as credit is nobody's: before another is refused, by the limit or by a guarantee, that credit
- * is taken back. All of the limit can be had by one member while the others hold nothing.
+ * What a member keeps as credit is nobody's: before another is refused, by the limit or by
+ * a guarantee, that credit is taken back. All of the limit can be had by one member while
+ * the others hold nothing.
  */
 #include "proc_helper.h"
 

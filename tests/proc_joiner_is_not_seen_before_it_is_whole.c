@@ -1,6 +1,7 @@
 /*
- * A joiner that is stopped anywhere before its slot is published is not a member to anybody: its slot is free to look
- * at, its tenant has no more members than before, no sweep touches it, and no other joiner takes its slot.
+ * A joiner that is stopped anywhere before its slot is published is not a member to anybody: its
+ * slot is free to look at, its tenant has no more members than before, no sweep touches it, and no
+ * other joiner takes its slot.
  */
 #include "proc_helper.h"
 

@@ -1,7 +1,7 @@
 /*
- * A tenant with a request joins and is stopped after its rules were stored and before its slot is published. A
- * borrower takes and gives back meanwhile and keeps credit. When the join has returned, what would exceed the
- * promise is refused to the borrower, credit or not.
+ * A tenant with a request joins and is stopped after its rules were stored and before its slot is
+ * published. A borrower takes and gives back meanwhile and keeps credit. When the join has
+ * returned, what would exceed the promise is refused to the borrower, credit or not.
  */
 #include "proc_helper.h"
 
@@ -34,22 +34,26 @@ static void joins(const char *at, bool comes_back)
 	worker_go_on(w);
 	CHECK_EQ(worker_hear(w, &a), HEARD);
 	CHECK_EQ(a.rc, 0);
-	/* It may hold more than is left beside the promise, taken before the join; it may not take more now. */
+	/* It may hold more than is left beside the promise, taken before the join; it
+	 * may not take more now. */
 	if (world.shared->holds[borrower->index] >= DEVICE - REQUEST) {
 		a = worker_units(borrower, OP_CHARGE, 5 * MIB);
 		if (a.rc != -EDQUOT)
-			FAIL("joiner stopped at %s: the borrower, with %u units, had more beside the promise", at,
-			     world.shared->holds[borrower->index]);
+			FAIL("joiner stopped at %s: the borrower, with %u units, had more beside "
+			     "the promise",
+			     at, world.shared->holds[borrower->index]);
 	}
-	/* Within its request the ledger never refuses, whatever is lent: that is between the lender and the driver. */
+	/* Within its request the ledger never refuses, whatever is lent: that is between the lender
+	 * and the driver. */
 	CHECK_EQ(worker_charge(w, REQUEST), 0);
 	world_end();
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const points[] = {"tenant.limit_stored", "tenant.request_stored", "member.settled",
-					     "member.taken", "member.high_raised", "member.published"};
+	static const char *const points[] = {"tenant.limit_stored", "tenant.request_stored",
+					     "member.settled", "member.taken",
+					     "member.high_raised", "member.published"};
 
 	workers_enter(argc, argv, NULL);
 	for (int comes_back = 0; comes_back < 2; comes_back++)

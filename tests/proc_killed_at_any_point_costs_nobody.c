@@ -1,8 +1,8 @@
 /*
- * A process is killed at every point inside join, charge, grow in all its outcomes, refund, forget, leave, making a
- * tenant and tightening: every store to the ledger has one before and one after it. Survivors of every kind proceed
- * within their budget, the limit holds throughout, and after one sweep the ledger is the truth, no slot lost and no
- * byte.
+ * A process is killed at every point inside join, charge, grow in all its outcomes, refund, forget,
+ * leave, making a tenant and tightening: every store to the ledger has one before and one after it.
+ * Survivors of every kind proceed within their budget, the limit holds throughout, and after one
+ * sweep the ledger is the truth, no slot lost and no byte.
  */
 /* timeout: 120 */
 #include "proc_matrix.h"
@@ -51,8 +51,10 @@ int main(int argc, char **argv)
 			if (known == kinds)
 				all[kinds++] = points[k];
 			for (uint32_t nth = 1; nth <= 2 && nth <= points[k].times; nth++) {
-				in_context("%s, killed at %s (%u)", scenes[i].name, points[k].name, nth);
-				for (int attempt = 0; attempt < 3 && (attempt == 0 || late.ns); attempt++) {
+				in_context("%s, killed at %s (%u)", scenes[i].name, points[k].name,
+					   nth);
+				for (int attempt = 0; attempt < 3 && (attempt == 0 || late.ns);
+				     attempt++) {
 					late.ns = 0;
 					killed_at(&scenes[i], points[k].name, nth);
 				}

@@ -1,6 +1,7 @@
 /*
- * A member that holds all of its tenant's limit is killed with SIGKILL: the next charge of another member that would
- * have been refused has the memory. The milliseconds from the kill to the grant are printed.
+ * A member that holds all of its tenant's limit is killed with SIGKILL: the next charge of
+ * another member that would have been refused has the memory. The milliseconds from the kill
+ * to the grant are printed.
  */
 #include "proc_helper.h"
 
@@ -25,8 +26,8 @@ int main(int argc, char **argv)
 		worker_kill(victim);
 		a = worker_units(other, OP_CHARGE, LIMIT);
 		CHECK_EQ(a.rc, 0);
-		printf("back %.1f ms after the kill, the charge took %.1f ms\n", (double)(now_ns() - begin) / 1e6,
-		       (double)a.ns / 1e6);
+		printf("back %.1f ms after the kill, the charge took %.1f ms\n",
+		       (double)(now_ns() - begin) / 1e6, (double)a.ns / 1e6);
 		CHECK_LE(a.ns, 1000 * MS);
 		ledger_is_true("after the grant");
 		worker_refund(other, LIMIT);

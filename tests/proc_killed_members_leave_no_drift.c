@@ -1,7 +1,7 @@
 /*
- * Cycles of five processes that charge and refund at random and are killed with SIGKILL at any moment: after each
- * cycle the next sweep brings the ledger back to what the survivor holds, within 1 s, and nothing adds up over the
- * cycles.
+ * Cycles of five processes that charge and refund at random and are killed with SIGKILL at any
+ * moment: after each cycle the next sweep brings the ledger back to what the survivor holds, within
+ * 1 s, and nothing adds up over the cycles.
  */
 /* report: SS-05 */
 #include "proc_helper.h"
@@ -19,7 +19,8 @@ static void churn(struct self *self, const struct order *o, struct answer *a)
 		if (next_random(&random) % 8)
 			account_refund(self->member, units);
 		else if (CUQUOTA_CHARGED(member_slot(self->member)->word) > 150 * MIB)
-			account_refund(self->member, CUQUOTA_CHARGED(member_slot(self->member)->word));
+			account_refund(self->member,
+				       CUQUOTA_CHARGED(member_slot(self->member)->word));
 		__atomic_add_fetch(&world.shared->used, 1, __ATOMIC_RELAXED);
 	}
 }
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
 		}
 		while (__atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST) < 5)
 			sched_yield();
-		steps = __atomic_load_n(&world.shared->used, __ATOMIC_RELAXED) + next_random(&random) % 500;
+		steps = __atomic_load_n(&world.shared->used, __ATOMIC_RELAXED) +
+			next_random(&random) % 500;
 		while (__atomic_load_n(&world.shared->used, __ATOMIC_RELAXED) < steps)
 			sched_yield();
 		for (int i = 0; i < 5; i++) {

@@ -1,6 +1,6 @@
 /*
- * The ledger as seen from outside by a proc_ test, through a reader's mapping, and its comparison with the truth
- * that the workers keep. Changes nothing. Included by proc_helper.h only.
+ * The ledger as seen from outside by a proc_ test, through a reader's mapping, and its comparison
+ * with the truth that the workers keep. Changes nothing. Included by proc_helper.h only.
  */
 #ifndef TESTS_PROC_LEDGER_H
 #define TESTS_PROC_LEDGER_H
@@ -13,7 +13,8 @@ TEST_USED static const struct segment *ledger(void)
 	int rc;
 
 	if (!world.reader.header) {
-		rc = segment_open(&world.reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER, why);
+		rc = segment_open(&world.reader, world.dir, world.uuid, world.device_bytes,
+				  SEGMENT_READER, why);
 		if (rc)
 			FAIL("the ledger does not open: %d, %s", rc, why);
 	}
@@ -40,7 +41,8 @@ TEST_USED static uint32_t ledger_used_slots(void)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < ledger()->member_count; i++)
-		n += __atomic_load_n(&segment_slot(ledger(), i)->state, __ATOMIC_ACQUIRE) != CUQUOTA_FREE;
+		n += __atomic_load_n(&segment_slot(ledger(), i)->state, __ATOMIC_ACQUIRE) !=
+		     CUQUOTA_FREE;
 	return n;
 }
 
@@ -63,12 +65,14 @@ TEST_USED static uint64_t really_held(uint32_t tenant)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < world.count; i++)
-		if (world.workers[i].joined && (tenant == UINT32_MAX || world.workers[i].tenant == tenant))
+		if (world.workers[i].joined &&
+		    (tenant == UINT32_MAX || world.workers[i].tenant == tenant))
 			sum += world.shared->holds[i];
 	return sum;
 }
 
-/* At rest: every slot in use is a living worker's and holds what that holds; all others are empty and can be had. */
+/* At rest: every slot in use is a living worker's and holds what that holds; all others are empty
+ * and can be had. */
 TEST_USED static void ledger_is_true(const char *when)
 {
 	for (uint32_t i = 0; i < segment_high(ledger()); i++) {
@@ -87,16 +91,19 @@ TEST_USED static void ledger_is_true(const char *when)
 				FAIL("%s: free slot %u holds word %#llx pending %u", when, i,
 				     (unsigned long long)slot.word, slot.pending);
 			if (life != LIFE_DEAD)
-				FAIL("%s: free slot %u is lost, its locks are held (%d)", when, i, life);
+				FAIL("%s: free slot %u is lost, its locks are held (%d)", when, i,
+				     life);
 			continue;
 		}
 		if (!owner)
-			FAIL("%s: slot %u is in use by nobody, word %#llx", when, i, (unsigned long long)slot.word);
+			FAIL("%s: slot %u is in use by nobody, word %#llx", when, i,
+			     (unsigned long long)slot.word);
 		if (slot.gen != owner->gen || slot.pending ||
 		    CUQUOTA_CHARGED(slot.word) != world.shared->holds[owner->index])
-			FAIL("%s: slot %u of worker %u: gen %u (its own: %u), pending %u, charged %u (it holds %u)",
-			     when, i, owner->index, slot.gen, owner->gen, slot.pending, CUQUOTA_CHARGED(slot.word),
-			     world.shared->holds[owner->index]);
+			FAIL("%s: slot %u of worker %u: gen %u (its own: %u), pending %u, charged "
+			     "%u (it holds %u)",
+			     when, i, owner->index, slot.gen, owner->gen, slot.pending,
+			     CUQUOTA_CHARGED(slot.word), world.shared->holds[owner->index]);
 		if (ledger_life(i) != LIFE_ALIVE)
 			FAIL("%s: worker %u in slot %u is not seen alive", when, owner->index, i);
 	}

@@ -1,6 +1,6 @@
 /*
- * A limit set below what is used takes nothing: every charge stays, refunds count, new charges are refused until
- * the use is below the new limit again, and no credit is kept while it is not.
+ * A limit set below what is used takes nothing: every charge stays, refunds count, new charges are
+ * refused until the use is below the new limit again, and no credit is kept while it is not.
  */
 #include "proc_helper.h"
 
@@ -33,10 +33,12 @@ int main(int argc, char **argv)
 	CHECK_EQ(worker_charge(other, 1), -EDQUOT);
 	ledger_is_true("at the end");
 
-	/* Released, the tenant goes by what processes bring again: a newcomer may tighten, and only that. */
+	/* Released, the tenant goes by what processes bring again: a newcomer may
+	 * tighten, and only that. */
 	set.op = OP_RELEASE;
 	CHECK_EQ(worker_do(other, &set).rc, 0);
-	a = worker_do(worker_start(), &(const struct order){.op = OP_JOIN, .limit = BYTES(GIB), .name = "a"});
+	a = worker_do(worker_start(),
+		      &(const struct order){.op = OP_JOIN, .limit = BYTES(GIB), .name = "a"});
 	CHECK_EQ(a.rc, 0);
 	CHECK_EQ(a.outcome.limit, BYTES(256 * MIB));
 	CHECK_EQ((int)a.outcome.conflict, 1);

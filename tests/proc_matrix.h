@@ -1,7 +1,9 @@
 /*
- * Scenes for "at any point": a ledger with a victim about to do one operation, and survivors of every kind. Owns: the
- * scenes, the list of the points that each passes, and what the survivors do and how long they may take.
- * Promise: a scene is the same each time, so a point seen in the listing run is reached again in the next.
+ * Scenes for "at any point": a ledger with a victim about to do one operation, and survivors of
+ * every kind. Owns: the scenes, the list of the points that each passes, and what the survivors do
+ * and how long they may take.
+ * Promise: a scene is the same each time, so a point seen in the listing run is
+ * reached again in the next.
  */
 #ifndef TESTS_PROC_MATRIX_H
 #define TESTS_PROC_MATRIX_H
@@ -37,9 +39,10 @@ struct scene {
 		.op = OP_JOIN, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1 \
 	}
 
-#define SET(tenant, bytes, asked)                                                                       \
-	{                                                                                               \
-		.op = OP_ADMINISTER, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1 \
+#define SET(tenant, bytes, asked)                                                          \
+	{                                                                                  \
+		.op = OP_ADMINISTER, .name = tenant, .limit = (bytes), .request = (asked), \
+		.keep_ns = 1                                                               \
 	}
 
 static const struct scene scenes[] = {
@@ -47,7 +50,8 @@ static const struct scene scenes[] = {
 	{"a tenant's first join", VICTIM_LATE, JOIN("n", BYTES(GIB), BYTES(64 * MIB))},
 	{"a join", VICTIM_LATE, JOIN("a", BYTES(LIMIT), 0)},
 	{"a join that tightens", VICTIM_LATE, JOIN("a", BYTES(LIMIT - 64 * MIB), 0)},
-	{"a join that takes a gone tenant's record", VICTIM_LATE | FEW_TENANTS, JOIN("n", BYTES(GIB), 0)},
+	{"a join that takes a gone tenant's record", VICTIM_LATE | FEW_TENANTS,
+	 JOIN("n", BYTES(GIB), 0)},
 	{"a charge from credit", WITH_CREDIT, {.op = OP_CHARGE, .units = MIB}},
 	{"a grow", 0, {.op = OP_CHARGE, .units = 300 * MIB}},
 	{"a grow under new rules", WITH_CREDIT | NEW_RULES, {.op = OP_CHARGE, .units = 16 * MIB}},
@@ -55,7 +59,9 @@ static const struct scene scenes[] = {
 	{"a grow that finds the dead", WITH_DEAD | TIGHT, {.op = OP_CHARGE, .units = 724 * MIB}},
 	{"a refusal by the limit", WITH_DEAD | TIGHT, {.op = OP_CHARGE, .units = GIB}},
 	{"a refusal by a guarantee", ALONE | TIGHT, {.op = OP_CHARGE, .units = 4 * GIB}},
-	{"a grow that stands back", VICTIM_HIGH | WITH_PEER | TIGHT, {.op = OP_CHARGE, .units = 300 * MIB}},
+	{"a grow that stands back",
+	 VICTIM_HIGH | WITH_PEER | TIGHT,
+	 {.op = OP_CHARGE, .units = 300 * MIB}},
 	{"a grow that stays and waits", WITH_PEER | TIGHT, {.op = OP_CHARGE, .units = 300 * MIB}},
 	{"a refund that is kept", 0, {.op = OP_REFUND, .units = MIB}},
 	{"a refund that is dropped", WITH_CREDIT, {.op = OP_REFUND, .units = 200 * MIB}},
@@ -148,7 +154,9 @@ static void scene_set(const struct scene *s)
 		worker_units(cast.joiner, OP_LEAVE, 0);
 	}
 	if (s->traits & NEW_RULES) {
-		const struct order set = {.op = OP_ADMINISTER, .name = "a", .limit = BYTES(LIMIT - 8 * MIB)};
+		const struct order set = {.op = OP_ADMINISTER,
+					  .name = "a",
+					  .limit = BYTES(LIMIT - 8 * MIB)};
 
 		CHECK_EQ(worker_do(cast.setter, &set).rc, 0);
 	}
@@ -162,7 +170,8 @@ static void scene_set(const struct scene *s)
 		worker_units(cast.victim, OP_CALL, 0);
 }
 
-/* The points that the operation passes, in order of the first passing, copied from the shared page. */
+/* The points that the operation passes, in order of the first passing, copied
+ * from the shared page. */
 static unsigned scene_list(const struct scene *s, struct passed points[POINTS_MOST])
 {
 	const struct order list = {.op = OP_LIST};
@@ -194,13 +203,15 @@ static bool is_settling(void)
 	return file < 0;
 }
 
-/* The worst of what is over its budget, kept for judging after the run: a busy machine gets a second chance. */
+/* The worst of what is over its budget, kept for judging after the run: a busy machine gets a
+ * second chance. */
 static struct {
 	uint64_t ns;
 	char what[160];
 } late;
 
-__attribute__((format(printf, 3, 4))) static void within(uint64_t ns, uint64_t budget, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void within(uint64_t ns, uint64_t budget,
+							 const char *format, ...)
 {
 	va_list args;
 
@@ -213,8 +224,9 @@ __attribute__((format(printf, 3, 4))) static void within(uint64_t ns, uint64_t b
 }
 
 /*
- * What the survivors do while the victim is dead and unforgotten, or stopped. Nobody waits beyond its budget,
- * whoever is not at its limit has what it asks for, and what is held stays below the limit.
+ * What the survivors do while the victim is dead and unforgotten, or stopped. Nobody
+ * waits beyond its budget, whoever is not at its limit has what it asks for, and what is
+ * held stays below the limit.
  */
 static void survive(const struct scene *s)
 {
@@ -259,7 +271,8 @@ static void survive(const struct scene *s)
 /* At rest: the ledger is the truth, and all of the limit can be had but what is held. */
 static void settle_down(const struct scene *s)
 {
-	const bool lower = (s->op.op == OP_ADMINISTER || s->op.op == OP_JOIN) && s->op.limit == BYTES(LIMIT - 64 * MIB);
+	const bool lower = (s->op.op == OP_ADMINISTER || s->op.op == OP_JOIN) &&
+			   s->op.limit == BYTES(LIMIT - 64 * MIB);
 	uint64_t held;
 
 	worker_units(cast.other, OP_SWEEP, 0);

@@ -1,7 +1,7 @@
 /*
- * Whoever comes first makes folder and files, whatever its umask: folder 1777, ledger and lock files 0666. Where it
- * is root, another user then joins, shares the limit and gives back at its death; and one that is killed or stopped
- * at any point of the making shuts no other user out.
+ * Whoever comes first makes folder and files, whatever its umask: folder 1777, ledger and lock
+ * files 0666. Where it is root, another user then joins, shares the limit and gives back at its
+ * death; and one that is killed or stopped at any point of the making shuts no other user out.
  */
 #include "proc_helper.h"
 
@@ -68,7 +68,8 @@ static void two_users(void)
 
 static void interrupted(const char *name, uint32_t nth, int signal_number)
 {
-	const struct order join = order_join("a", BYTES(GIB), 0), late = order_join("b", BYTES(GIB), 0);
+	const struct order join = order_join("a", BYTES(GIB), 0),
+			   late = order_join("b", BYTES(GIB), 0);
 	struct worker *first, *user;
 	struct answer a;
 	int heard;
@@ -118,7 +119,8 @@ int main(int argc, char **argv)
 		return 0;
 	for (unsigned i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
 		interrupted(points[i].name, points[i].nth, SIGKILL);
-		/* Stopped with the settle byte in hand it holds up whoever changes rules: another test's matter. */
+		/* Stopped with the settle byte in hand it holds up whoever changes rules: another
+		 * test's matter. */
 		if (strcmp(points[i].name, "life.file_made") || points[i].nth == 1)
 			interrupted(points[i].name, points[i].nth, SIGSTOP);
 	}

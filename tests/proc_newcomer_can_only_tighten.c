@@ -1,7 +1,8 @@
 /*
- * Who sets the limit: the first process of a tenant; while it has members a newcomer can only tighten. All orders of
- * {no settings, 1 GiB, 2 GiB} as first, second and third on a fresh ledger: no process ever runs under a looser limit
- * than it brought itself, and a conflict is reported with what is in force.
+ * Who sets the limit: the first process of a tenant; while it has members a newcomer can only
+ * tighten. All orders of {no settings, 1 GiB, 2 GiB} as first, second and third on a fresh ledger:
+ * no process ever runs under a looser limit than it brought itself, and a conflict is reported with
+ * what is in force.
  */
 /* report: SS-04 */
 #include "proc_helper.h"
@@ -49,7 +50,8 @@ static void order_of(int first, int second, int third)
 	world_end();
 }
 
-/* A tenant whose members are all gone, killed or not, begins anew with what the next one brings, looser or not. */
+/* A tenant whose members are all gone, killed or not, begins anew with what the next one brings,
+ * looser or not. */
 static void begins_anew(bool by_kill)
 {
 	const struct order two = order_join("a", BYTES(2 * GIB), 0);

@@ -1,7 +1,7 @@
 /*
- * Whatever is recovered (the dead, ghosts, members of equal PID in other PID namespaces, lost places, full tables),
- * no process is sent a signal, not even signal 0: a system-call filter ends the worker that tries. Living rows
- * survive.
+ * Whatever is recovered (the dead, ghosts, members of equal PID in other PID namespaces, lost
+ * places, full tables), no process is sent a signal, not even signal 0: a system-call filter ends
+ * the worker that tries. Living rows survive.
  */
 /* report: SS-03 */
 #include "proc_files.h"
@@ -15,7 +15,9 @@
 #define SYS_pidfd_send_signal 424
 #endif
 
-#define DENY(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+#define DENY(name)                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
 
 /* From here on a signal sent ends this process. */
 static void forbid(struct self *self, const struct order *o, struct answer *a)
@@ -32,7 +34,8 @@ static void forbid(struct self *self, const struct order *o, struct answer *a)
 	};
 	const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		a->rc = errno;
 }
 
@@ -47,7 +50,8 @@ static void fork_one(struct self *self, const struct order *o, struct answer *a)
 
 	if (!pid) {
 		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) && test_lives(parent))
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
+		       test_lives(parent))
 			usleep(1000);
 		_exit(0);
 	}
@@ -59,7 +63,8 @@ int main(int argc, char **argv)
 	static worker_call *const calls[] = {forbid, try_signal, fork_one};
 	const struct shape shape = SHAPE_SMALL(8, 4);
 	const struct order bar = {.op = OP_CALL, .units = 0}, probe = {.op = OP_CALL, .units = 1},
-			   fork_order = {.op = OP_CALL, .units = 2}, join = order_join("a", BYTES(GIB), 0);
+			   fork_order = {.op = OP_CALL, .units = 2},
+			   join = order_join("a", BYTES(GIB), 0);
 	struct worker *w, *inside = NULL, *dead, *parent, *late[8];
 	struct answer a;
 	pid_t child;

@@ -1,6 +1,6 @@
 /*
- * Two processes are the first of the same tenant at the same time. One is stopped in the middle of making the record:
- * the other waits for it, and both are then in one record under one limit.
+ * Two processes are the first of the same tenant at the same time. One is stopped in the middle of
+ * making the record: the other waits for it, and both are then in one record under one limit.
  */
 #include "proc_helper.h"
 
@@ -14,8 +14,8 @@ static bool busy(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const points[] = {"life.settling", "tenant.named", "tenant.limit_stored", "member.settled",
-					     "member.high_raised"};
+	static const char *const points[] = {"life.settling", "tenant.named", "tenant.limit_stored",
+					     "member.settled", "member.high_raised"};
 	const struct order join = order_join("a", BYTES(GIB), 0), list = {.op = OP_LIST};
 	struct worker *one, *two;
 	struct answer a[2];

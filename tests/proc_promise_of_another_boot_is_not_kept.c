@@ -1,7 +1,7 @@
 /*
- * A ledger folder on disk outlives the kernel. What a tenant was promised before the reboot is not waited for, and its
- * limit does not bind whoever comes first now. The file is given the mark of another boot, and a time that would
- * still be kept by this one's clock.
+ * A ledger folder on disk outlives the kernel. What a tenant was promised before the reboot is not
+ * waited for, and its limit does not bind whoever comes first now. The file is given the mark of
+ * another boot, and a time that would still be kept by this one's clock.
  *
  * report: SS-02
  */
@@ -24,7 +24,9 @@ int main(int argc, char **argv)
 	CHECK_EQ(worker_do(before, &o).rc, 0);
 	CHECK_EQ(worker_charge(before, 100 * MIB), 0);
 	worker_kill(before);
-	CHECK_EQ(segment_open(&segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why), 0);
+	CHECK_EQ(segment_open(&segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER,
+			      why),
+		 0);
 	CHECK_EQ(member_sweep(&segment, segment_now_ns(), UINT64_MAX), 1u);
 	CHECK(tenant_is_promised(&segment, 0, segment_now_ns()));
 	segment.header->boot_id[3] ^= 0xff;

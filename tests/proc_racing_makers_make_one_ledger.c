@@ -1,6 +1,6 @@
 /*
- * Eight processes open and join at the same moment where there is neither folder nor file: there is one ledger, all
- * are in it in slots of their own, and together they keep its limit.
+ * Eight processes open and join at the same moment where there is neither folder nor file: there is
+ * one ledger, all are in it in slots of their own, and together they keep its limit.
  */
 #include "proc_helper.h"
 

@@ -1,6 +1,7 @@
 /*
- * Members of one tenant charge and refund sizes of every kind as fast as they can: what they really hold together
- * never exceeds the limit at any instant, none is shut out, and afterwards the ledger holds nothing.
+ * Members of one tenant charge and refund sizes of every kind as fast as they can: what they
+ * really hold together never exceeds the limit at any instant, none is shut out, and afterwards
+ * the ledger holds nothing.
  */
 #include "proc_helper.h"
 
@@ -17,7 +18,8 @@ static void churn(struct self *self, const struct order *o, struct answer *a)
 	for (uint64_t i = 0; i < o->a; i++) {
 		const uint32_t r = next_random(&random);
 		/* Mostly small, now and then half the limit. */
-		const uint32_t units = r % 16 == 0 ? 1 + r / 16 % (LIMIT / 2) : 1 + r / 16 % (64 * MIB);
+		const uint32_t units = r % 16 == 0 ? 1 + r / 16 % (LIMIT / 2)
+						   : 1 + r / 16 % (64 * MIB);
 
 		if (n < HELD && (n == 0 || r % 3)) {
 			const int rc = own_charge(self, units, &a->refusal);
@@ -66,8 +68,8 @@ static void race(unsigned processes)
 		CHECK_EQ(a.rc, 0);
 		CHECK_OP(a.value, >, o.a / 100);
 	}
-	printf("%u processes: at most %llu of %u units held\n", processes, (unsigned long long)world.shared->most,
-	       LIMIT);
+	printf("%u processes: at most %llu of %u units held\n", processes,
+	       (unsigned long long)world.shared->most, LIMIT);
 	CHECK_LE(world.shared->most, (uint64_t)LIMIT);
 	/* A race that never came near the limit shows nothing. */
 	CHECK_OP(world.shared->most, >, (uint64_t)LIMIT * 8 / 10);

@@ -1,7 +1,7 @@
 /*
- * A reader (ps, an exporter) sums, tests who lives and looks at rules, also where a member has died, and nothing in
- * the folder changes: no file is made, no byte of the ledger written. Where there is no ledger it says so and makes
- * none.
+ * A reader (ps, an exporter) sums, tests who lives and looks at rules, also where a member has
+ * died, and nothing in the folder changes: no file is made, no byte of the ledger written. Where
+ * there is no ledger it says so and makes none.
  */
 #include "proc_helper.h"
 
@@ -16,8 +16,8 @@ static uint64_t print_of_folder(void)
 	while ((e = readdir(dir))) {
 		CHECK_SYS(fstatat(dirfd(dir), e->d_name, &s, AT_SYMLINK_NOFOLLOW));
 		if (strcmp(e->d_name, "..")) /* in any order */
-			print += (s.st_ino * 31 + (uint64_t)s.st_mtim.tv_nsec * 7 + (uint64_t)s.st_mtim.tv_sec +
-				  (uint64_t)s.st_size) *
+			print += (s.st_ino * 31 + (uint64_t)s.st_mtim.tv_nsec * 7 +
+				  (uint64_t)s.st_mtim.tv_sec + (uint64_t)s.st_size) *
 				 0x9e3779b97f4a7c15ull;
 	}
 	closedir(dir);
@@ -35,10 +35,14 @@ int main(int argc, char **argv)
 
 	workers_enter(argc, argv, NULL);
 	world_start(BYTES(4 * GIB), 20);
-	CHECK_EQ(segment_open(&reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER, why), -ENOENT);
+	CHECK_EQ(segment_open(&reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER,
+			      why),
+		 -ENOENT);
 	CHECK_EQ(access(world.dir, F_OK), -1);
 	CHECK_SYS(mkdir(world.dir, 0777));
-	CHECK_EQ(segment_open(&reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER, why), -ENOENT);
+	CHECK_EQ(segment_open(&reader, world.dir, world.uuid, world.device_bytes, SEGMENT_READER,
+			      why),
+		 -ENOENT);
 	CHECK_EQ(access(ledger_path(), F_OK), -1);
 	CHECK_SYS(rmdir(world.dir));
 

@@ -1,6 +1,6 @@
 /*
- * A reader sees who is alive and whose children keep the memory, leaves out the dead, and writes nothing; `cuquota
- * ps` says the same.
+ * A reader sees who is alive and whose children keep the memory, leaves out the dead, and writes
+ * nothing; `cuquota ps` says the same.
  */
 #include "helper.h"
 #include "ledger/account.h"
@@ -24,7 +24,8 @@ static int member(void *arg)
 {
 	static struct member self;
 	const struct plan *const plan = arg;
-	const struct tenant_wish wish = {plan->name, plan->limit, plan->request, UINT64_C(600000000000)};
+	const struct tenant_wish wish = {plan->name, plan->limit, plan->request,
+					 UINT64_C(600000000000)};
 	struct tenant_outcome outcome;
 	char why[SEGMENT_WHY];
 	char byte;
@@ -32,7 +33,8 @@ static int member(void *arg)
 	CHECK_EQ(member_join(&self, &segment, &wish, -1, &outcome, why), 0);
 	CHECK_EQ(account_charge(&self, plan->units, NULL), 0);
 	if (plan->orphan) {
-		const pid_t child = fork(); /* keeps the hold, as a DataLoader worker keeps the driver's files */
+		/* keeps the hold, as a DataLoader worker keeps the driver's files */
+		const pid_t child = fork();
 
 		CHECK_SYS(child);
 		if (!child) {
@@ -62,7 +64,8 @@ static void kill_client(const struct client *client)
 	CHECK_SYS(waitpid(client->pid, NULL, 0));
 }
 
-static const struct cuquota_tenant_info *find(const struct cuquota_device_info *device, const char *name)
+static const struct cuquota_tenant_info *find(const struct cuquota_device_info *device,
+					      const char *name)
 {
 	for (uint32_t i = 0; i < device->tenant_count; i++)
 		if (!strcmp(device->tenant[i].name, name))
@@ -85,7 +88,8 @@ static void run_ps(const char *option, char *out, size_t size)
 	FILE *stream;
 	size_t got;
 
-	snprintf(command, sizeof(command), "LC_ALL=C COLUMNS=140 '%s' ps --all %s", built("cuquota"), option);
+	snprintf(command, sizeof(command), "LC_ALL=C COLUMNS=140 '%s' ps --all %s",
+		 built("cuquota"), option);
 	stream = popen(command, "r");
 	CHECK(stream != NULL);
 	got = fread(out, 1, size - 1, stream);
@@ -143,7 +147,8 @@ int main(void)
 	CHECK_EQ(alice->free, 1 * GIB);
 	CHECK_EQ(alice->member[0].pid, (int)client[0].pid);
 	CHECK(alice->member[1].life == CUQUOTA_ALIVE);
-	/* Its process is dead and its bytes are not shown, but what it was promised still binds others. */
+	/* Its process is dead and its bytes are not shown, but what it was
+	 * promised still binds others. */
 	bob = find(device, "bob");
 	CHECK_EQ(bob->member_count, 0u);
 	CHECK_EQ(bob->used, UINT64_C(0));
@@ -158,7 +163,8 @@ int main(void)
 	CHECK_EQ(device->used, 3 * GIB + GIB / 2);
 
 	run_ps("--json", text, sizeof(text));
-	contains(text, "{\"name\":\"alice\",\"limit\":4294967296,\"request\":0,\"used\":3221225472,");
+	contains(text,
+		 "{\"name\":\"alice\",\"limit\":4294967296,\"request\":0,\"used\":3221225472,");
 	contains(text, "{\"name\":\"bob\",\"limit\":8589934592,\"request\":6442450944,\"used\":0,");
 	contains(text, "{\"name\":\"carol\",\"limit\":null,");
 	contains(text, "\"state\":\"ghost\"");

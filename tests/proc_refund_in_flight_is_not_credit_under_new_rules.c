@@ -1,7 +1,7 @@
 /*
- * A thread is on its way through a refund when the limit is lowered below the use, and another thread of the same
- * process has seen the new rules by the time the first goes on. What the first refunds must not become credit that
- * is charged under the new limit.
+ * A thread is on its way through a refund when the limit is lowered below the use, and another
+ * thread of the same process has seen the new rules by the time the first goes on. What the first
+ * refunds must not become credit that is charged under the new limit.
  */
 #include "proc_helper.h"
 

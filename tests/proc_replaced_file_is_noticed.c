@@ -1,7 +1,7 @@
 /*
- * The ledger is unlinked, or another is put in its place, under living members (rm, logind's clean-up). A member
- * finds that its place is lost, does not crash, and joins anew with what it holds; newcomers and it are in one
- * ledger again.
+ * The ledger is unlinked, or another is put in its place, under living members (rm, logind's
+ * clean-up). A member finds that its place is lost, does not crash, and joins anew with what it
+ * holds; newcomers and it are in one ledger again.
  */
 #include "proc_files.h"
 

@@ -1,7 +1,7 @@
 /*
- * A request is refused if the sum of all would exceed the device: by a joiner, by a newcomer that raises its
- * tenant's, by `set`, and by a tenant that comes back after its own promise ran out and was given away. A refusal
- * changes nothing.
+ * A request is refused if the sum of all would exceed the device: by a joiner, by a newcomer that
+ * raises its tenant's, by `set`, and by a tenant that comes back after its own promise ran out and
+ * was given away. A refusal changes nothing.
  */
 #include "proc_helper.h"
 
@@ -42,7 +42,8 @@ int main(int argc, char **argv)
 	CHECK_EQ(worker_charge(a, 600 * MIB), 0);
 	CHECK_EQ(worker_charge(b, 424 * MIB), 0);
 
-	/* a ends; its promise ran out a nanosecond later; another is promised its share; a comes back. */
+	/* a ends; its promise ran out a nanosecond later; another is promised
+	 * its share; a comes back. */
 	worker_kill(a);
 	a = worker_start();
 	CHECK_EQ(join(a, "d", 500 * MIB, 1).rc, 0);

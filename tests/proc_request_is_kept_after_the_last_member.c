@@ -1,6 +1,7 @@
 /*
- * A request stays promised for keep_ns after its tenant's last member ended, by leaving or by a kill, also when the
- * last two leave at the same time; then it is lent. Times are set in the ledger, not waited for.
+ * A request stays promised for keep_ns after its tenant's last member ended, by leaving or by a
+ * kill, also when the last two leave at the same time; then it is lent. Times are set in the
+ * ledger, not waited for.
  */
 #include "proc_helper.h"
 
@@ -38,7 +39,8 @@ static struct cuquota_tenant *record(uint32_t tenant)
 	char why[SEGMENT_WHY];
 
 	CHECK(s);
-	CHECK_EQ(segment_open(s, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why), 0);
+	CHECK_EQ(segment_open(s, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why),
+		 0);
 	return segment_tenant(s, tenant);
 }
 

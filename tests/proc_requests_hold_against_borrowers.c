@@ -1,13 +1,14 @@
 /*
- * Four tenants on one device: two with a request, whose members take and give it back, and two that borrow all they
- * can get. At every instant the sum over tenants of max(held, request) stays within the device, and a tenant that
- * asks within its request is never refused.
+ * Four tenants on one device: two with a request, whose members take and give it back, and two that
+ * borrow all they can get. At every instant the sum over tenants of max(held, request) stays within
+ * the device, and a tenant that asks within its request is never refused.
  */
 #include "proc_helper.h"
 
 #define DEVICE (1024 * MIB)
 #define TENANTS 4
-#define SHIFT 16 /* bits of a tenant's held units in the one shared word, so that one addition reads all four */
+#define SHIFT 16 /* bits of a tenant's held units in the one shared word, so that one
+		  * addition reads all four */
 #define MASK ((1ull << SHIFT) - 1)
 
 static const uint32_t requests[TENANTS] = {300 * MIB, 400 * MIB, 0, 0};
@@ -34,7 +35,8 @@ static void gives(unsigned t, uint64_t units)
 	__atomic_fetch_sub(&world.shared->used, units << (t * SHIFT), __ATOMIC_SEQ_CST);
 }
 
-/* Two members of a tenant with a request: each asks for up to half of it, so that together they stay within. */
+/* Two members of a tenant with a request: each asks for up to half of it, so that
+ * together they stay within. */
 static void claim(struct self *self, const struct order *o, struct answer *a)
 {
 	const unsigned t = (unsigned)o->b;
@@ -100,7 +102,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 6; i++) {
 		static const char *const names[] = {"a", "b", "c", "d"};
 
-		w[i] = worker_joined(names[tenant_of[i]], CUQUOTA_NONE, BYTES(requests[tenant_of[i]]));
+		w[i] = worker_joined(names[tenant_of[i]], CUQUOTA_NONE,
+				     BYTES(requests[tenant_of[i]]));
 	}
 	for (unsigned i = 0; i < 6; i++) {
 		const bool claims = requests[tenant_of[i]] != 0;
@@ -119,14 +122,17 @@ int main(int argc, char **argv)
 
 		CHECK_EQ(worker_hear(w[i], &a), HEARD);
 		if (a.rc)
-			FAIL("worker %u of tenant %u: %d (cause %d) at step %llu, asked %llu used %llu room %llu", i,
-			     tenant_of[i], a.rc, a.refusal.cause, (unsigned long long)a.value,
-			     (unsigned long long)a.refusal.asked, (unsigned long long)a.refusal.used,
+			FAIL("worker %u of tenant %u: %d (cause %d) at step %llu, asked %llu used "
+			     "%llu room %llu",
+			     i, tenant_of[i], a.rc, a.refusal.cause, (unsigned long long)a.value,
+			     (unsigned long long)a.refusal.asked,
+			     (unsigned long long)a.refusal.used,
 			     (unsigned long long)a.refusal.room);
 		if (!requests[tenant_of[i]])
 			CHECK_OP(a.value, >, 0ull);
 	}
-	printf("at most %llu of %u units promised and held\n", (unsigned long long)world.shared->most, DEVICE);
+	printf("at most %llu of %u units promised and held\n",
+	       (unsigned long long)world.shared->most, DEVICE);
 	CHECK_LE(world.shared->most, (uint64_t)DEVICE);
 	CHECK_OP(world.shared->most, >, (uint64_t)DEVICE * 9 / 10);
 	ledger_is_true("after the race");

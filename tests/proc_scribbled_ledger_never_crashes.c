@@ -1,7 +1,8 @@
 /*
- * A hostile or mad member writes random bytes over every field of the ledger, again and again, while members
- * charge, refund, join, leave and sweep, and a reader sums. Figures may be nonsense; no process crashes, hangs,
- * reads or writes outside the file (also under the address sanitizer), or loses more than its patience.
+ * A hostile or mad member writes random bytes over every field of the ledger, again and again,
+ * while members charge, refund, join, leave and sweep, and a reader sums. Figures may be nonsense;
+ * no process crashes, hangs, reads or writes outside the file (also under the address sanitizer),
+ * or loses more than its patience.
  */
 #include "proc_files.h"
 
@@ -17,8 +18,8 @@ static void live(struct self *self, const struct order *o, struct answer *a)
 	struct refusal refusal;
 	char why[SEGMENT_WHY];
 
-	if (!self->segment.header &&
-	    segment_open(&self->segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why)) {
+	if (!self->segment.header && segment_open(&self->segment, world.dir, world.uuid,
+						  world.device_bytes, SEGMENT_MEMBER, why)) {
 		a->value = 1;
 		return;
 	}
@@ -51,7 +52,8 @@ static void live(struct self *self, const struct order *o, struct answer *a)
 static void scribble(uint8_t *image, size_t bytes, uint64_t *random, uint32_t round)
 {
 	const struct cuquota_header *const h = (const struct cuquota_header *)image;
-	/* Members and tenants more often than the long tail of details; extremes more often than chance has them. */
+	/* Members and tenants more often than the long tail of details; extremes more often than
+	 * chance has them. */
 	const size_t regions[4][2] = {{0, sizeof(*h)},
 				      {shape.header_bytes, 5 * 256},
 				      {shape.header_bytes + 5 * 256, 70 * 64},
@@ -59,17 +61,19 @@ static void scribble(uint8_t *image, size_t bytes, uint64_t *random, uint32_t ro
 	const unsigned region = round % 4;
 
 	for (unsigned i = 0; i < 40; i++) {
-		const size_t at = (regions[region][0] + next_random(random) % regions[region][1]) & ~(size_t)3;
-		static const uint32_t extremes[] = {0, 1, 2, UINT32_MAX, UINT32_MAX - 1, 0x80000000u, 64, 4096};
-		const uint32_t value =
-			next_random(random) % 2 ? extremes[next_random(random) % 8] : next_random(random);
+		const size_t at = (regions[region][0] + next_random(random) % regions[region][1]) &
+				  ~(size_t)3;
+		static const uint32_t extremes[] =
+			{0, 1, 2, UINT32_MAX, UINT32_MAX - 1, 0x80000000u, 64, 4096};
+		const uint32_t value = next_random(random) % 2 ? extremes[next_random(random) % 8]
+							       : next_random(random);
 
 		__atomic_store_n((uint32_t *)(image + at), value, __ATOMIC_SEQ_CST);
 	}
 	if (round % 8 == 7)
 		for (size_t i = 0; i + 4 <= regions[region][1]; i += 4)
-			__atomic_store_n((uint32_t *)(image + regions[region][0] + i), next_random(random),
-					 __ATOMIC_SEQ_CST);
+			__atomic_store_n((uint32_t *)(image + regions[region][0] + i),
+					 next_random(random), __ATOMIC_SEQ_CST);
 }
 
 int main(int argc, char **argv)
@@ -113,7 +117,8 @@ int main(int argc, char **argv)
 				longest = a.ns;
 			refused += a.value;
 		}
-		/* Every tenth round begins from a good file, or nobody would get as far as the deeper paths. */
+		/* Every tenth round begins from a good file, or nobody would get as far as the
+		 * deeper paths. */
 		if (round % 10 == 9) {
 			memset(image + sizeof(h), 0, h.file_bytes - sizeof(h));
 			memcpy(image, &h, sizeof(h));

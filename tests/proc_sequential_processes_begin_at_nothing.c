@@ -1,6 +1,7 @@
 /*
- * Twenty processes of one tenant, one after the other: each finds its predecessor's use gone, and its own charge of
- * 256 MiB is a change of exactly that in what is shown; also while the predecessor is only just being killed.
+ * Twenty processes of one tenant, one after the other: each finds its predecessor's use gone, and
+ * its own charge of 256 MiB is a change of exactly that in what is shown; also while the
+ * predecessor is only just being killed.
  */
 /* report: SS-01 */
 #include "proc_helper.h"
@@ -43,7 +44,8 @@ int main(int argc, char **argv)
 		CHECK_EQ(after.members, 1u);
 		ledger_is_true("with one member");
 		if (!overlaps) {
-			/* The next is killed by its successor; this one leaves as a program does that ends well. */
+			/* The next is killed by its successor; this one leaves as a program does
+			 * that ends well. */
 			last = w;
 			continue;
 		}

@@ -1,6 +1,6 @@
 /*
- * A slot that a dead member or one that left had is taken by a later joiner: empty, and with a higher generation,
- * by which the first can tell that it is no longer its own.
+ * A slot that a dead member or one that left had is taken by a later joiner: empty, and with a
+ * higher generation, by which the first can tell that it is no longer its own.
  */
 #include "proc_helper.h"
 
@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 			worker_kill(w);
 		else
 			CHECK_EQ(worker_units(w, OP_LEAVE, 0).rc, 0);
-		/* A kill is seen by a joiner's sweep only when the last is 50 ms old, so sweep here by the joiner. */
+		/* A kill is seen by a joiner's sweep only when the last is 50 ms old, so sweep here
+		 * by the joiner. */
 		w = worker_start();
 		worker_units(w, OP_SWEEP, 0);
 		CHECK_EQ(ledger_used_slots(), 0u);

@@ -1,14 +1,16 @@
 /*
- * A joiner with a limit of 1 GiB found its tenant with just that limit, and is slow to publish itself. Meanwhile
- * the tenant's only member leaves and another process, with 4 GiB, begins the tenant anew. When the slow one has
- * joined, it must not run under the looser limit: the tenant is tightened to what it brought.
+ * A joiner with a limit of 1 GiB found its tenant with just that limit, and is slow to publish
+ * itself. Meanwhile the tenant's only member leaves and another process, with 4 GiB, begins the
+ * tenant anew. When the slow one has joined, it must not run under the looser limit: the tenant is
+ * tightened to what it brought.
  */
 /* report: SS-04 */
 #include "proc_helper.h"
 
 int main(int argc, char **argv)
 {
-	const struct order tight = order_join("a", BYTES(GIB), 0), loose = order_join("a", BYTES(4 * GIB), 0);
+	const struct order tight = order_join("a", BYTES(GIB), 0),
+			   loose = order_join("a", BYTES(4 * GIB), 0);
 	struct worker *first, *slow, *other;
 	struct answer a;
 

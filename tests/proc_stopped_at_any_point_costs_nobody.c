@@ -1,8 +1,8 @@
 /*
- * A process is stopped (SIGSTOP, a paused container, a debugger) at every point inside join, charge, grow in all
- * its outcomes, refund, forget, leave, making a tenant and tightening. Survivors of every kind proceed within their
- * budget and fill the tenant up; when the stopped one is continued it goes on rightly, the limit holds throughout,
- * and at rest the ledger is the truth.
+ * A process is stopped (SIGSTOP, a paused container, a debugger) at every point inside join,
+ * charge, grow in all its outcomes, refund, forget, leave, making a tenant and tightening.
+ * Survivors of every kind proceed within their budget and fill the tenant up; when the stopped one
+ * is continued it goes on rightly, the limit holds throughout, and at rest the ledger is the truth.
  */
 /* timeout: 120 */
 #include "proc_matrix.h"
@@ -31,11 +31,13 @@ static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
 		worker_go_on(cast.peer);
 		CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
 	}
-	/* The first member of a tenant changes rules too: it has to wait until the stopped one is through. */
+	/* The first member of a tenant changes rules too: it has to wait until the
+	 * stopped one is through. */
 	if (!(s->traits & EMPTY_WORLD) || !is_settling())
 		survive(s);
 	if ((!waited_for_settling || test_long()) && is_settling()) {
-		/* Rules cannot be changed while another is in the middle of it: refused with a reason, after 2 s. */
+		/* Rules cannot be changed while another is in the middle of it: refused with a
+		 * reason, after 2 s. */
 		a = worker_do(cast.setter, &set);
 		CHECK_EQ(a.rc, -EBUSY);
 		CHECK_OP(a.ns, >, 1500 * MS);
@@ -55,7 +57,8 @@ static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
 		cast.victim->tenant = a.tenant;
 	} else if (s->op.op == OP_LEAVE) {
 		cast.victim->joined = false;
-	} else if (s->op.op != OP_CHARGE || a.rc != -EDQUOT) { /* the survivors have filled the tenant up meanwhile */
+	} else if (s->op.op != OP_CHARGE || a.rc != -EDQUOT) {
+		/* else the survivors have filled the tenant up meanwhile */
 		CHECK_EQ(a.rc, 0);
 	}
 	if (s->op.op != OP_FORCE)
@@ -78,8 +81,10 @@ int main(int argc, char **argv)
 
 		for (unsigned k = 0; k < n; k++)
 			for (uint32_t nth = 1; nth <= 2 && nth <= points[k].times; nth++) {
-				in_context("%s, stopped at %s (%u)", scenes[i].name, points[k].name, nth);
-				for (int attempt = 0; attempt < 3 && (attempt == 0 || late.ns); attempt++) {
+				in_context("%s, stopped at %s (%u)", scenes[i].name, points[k].name,
+					   nth);
+				for (int attempt = 0; attempt < 3 && (attempt == 0 || late.ns);
+				     attempt++) {
 					late.ns = 0;
 					stopped_at(&scenes[i], points[k].name, nth);
 				}

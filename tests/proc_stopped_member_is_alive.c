@@ -1,6 +1,6 @@
 /*
- * A member stopped by SIGSTOP (a paused container, a debugger) keeps its slot and its charge however often others
- * sweep and are refused; when continued it goes on as if nothing had been.
+ * A member stopped by SIGSTOP (a paused container, a debugger) keeps its slot and its charge
+ * however often others sweep and are refused; when continued it goes on as if nothing had been.
  */
 #include "proc_helper.h"
 

@@ -1,7 +1,8 @@
 /*
- * One grower has its grant and is stopped before it commits; another, summing, is stopped in the middle of reading
- * the first one's slot; the first commits and takes its announcement back; the second reads on. It has seen either
- * the announcement or the commit, never neither: what it asks for is refused.
+ * One grower has its grant and is stopped before it commits; another, summing, is stopped in
+ * the middle of reading the first one's slot; the first commits and takes its announcement
+ * back; the second reads on. It has seen either the announcement or the commit, never neither:
+ * what it asks for is refused.
  */
 #include "proc_helper.h"
 

@@ -1,6 +1,6 @@
 /*
- * Four threads of one process and a second process race under one limit: one slot for each process, the limit holds,
- * and what the threads charged and refunded is what the slot says.
+ * Four threads of one process and a second process race under one limit: one slot for each process,
+ * the limit holds, and what the threads charged and refunded is what the slot says.
  */
 #include "proc_helper.h"
 
@@ -58,7 +58,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		w[i] = worker_joined("a", BYTES(LIMIT), 0);
 	for (int i = 0; i < 2; i++) {
-		const struct order o = {.op = OP_CALL, .a = test_long() ? 50000 : 5000, .b = i ? 1 : 4};
+		const struct order o = {.op = OP_CALL,
+					.a = test_long() ? 50000 : 5000,
+					.b = i ? 1 : 4};
 
 		worker_tell(w[i], &o);
 	}

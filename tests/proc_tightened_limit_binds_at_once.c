@@ -1,6 +1,7 @@
 /*
- * When the call that tightens a limit has returned, no allocation beyond it succeeds: not from credit granted
- * before, not by a grower that was stopped between its sum and its commit, not by growers that race with the call.
+ * When the call that tightens a limit has returned, no allocation beyond it succeeds: not from
+ * credit granted before, not by a grower that was stopped between its sum and its commit, not by
+ * growers that race with the call.
  */
 #include "proc_helper.h"
 
@@ -57,13 +58,15 @@ static void stopped_grower(const char *name, bool by_newcomer)
 	worker_go_on(w);
 	CHECK_EQ(worker_hear(w, &a), HEARD);
 	if (a.rc != -EDQUOT)
-		FAIL("stopped at %s, the grower had %u units more under a limit of %u", name, 300 * MIB, TIGHT);
+		FAIL("stopped at %s, the grower had %u units more under a limit of %u", name,
+		     300 * MIB, TIGHT);
 	CHECK_EQ(worker_charge(w, 212 * MIB), 0);
 	CHECK_EQ(worker_charge(w, 1), -EDQUOT);
 	world_end();
 }
 
-/* Growers race with a limit that goes down and up; `go` counts changes: odd while the tight one is in force. */
+/* Growers race with a limit that goes down and up; `go` counts changes: odd while the
+ * tight one is in force. */
 static void churn(struct self *self, const struct order *o, struct answer *a)
 {
 	uint64_t random = 3 + self->index;
@@ -79,10 +82,12 @@ static void churn(struct self *self, const struct order *o, struct answer *a)
 		others = __atomic_add_fetch(&world.shared->used, units, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&world.shared->note[self->index], ++a->value, __ATOMIC_SEQ_CST);
 		/*
-		 * Begun and ended under the tight limit, and granted: then all together were within it at that time.
-		 * Others can only have given back since, and what was held before the call was taken before it.
+		 * Begun and ended under the tight limit, and granted: then all together were within
+		 * it at that time. Others can only have given back since, and what was held before
+		 * the call was taken before it.
 		 */
-		if (before % 2 && before == __atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST) && others > TIGHT)
+		if (before % 2 && before == __atomic_load_n(&world.shared->go, __ATOMIC_SEQ_CST) &&
+		    others > TIGHT)
 			__atomic_store_n(&world.shared->broken, others, __ATOMIC_SEQ_CST);
 		__atomic_fetch_sub(&world.shared->used, units, __ATOMIC_SEQ_CST);
 		own_refund(self, units);
@@ -135,8 +140,9 @@ static void racing_growers(void)
 int main(int argc, char **argv)
 {
 	static worker_call *const calls[] = {churn};
-	static const char *const names[] = {"account.announcing", "account.announced", "account.summed",
-					    "account.committing", "account.committed", "account.retracting",
+	static const char *const names[] = {"account.announcing", "account.announced",
+					    "account.summed", "account.committing",
+					    "account.committed", "account.retracting",
 					    "account.retracted", "account.charging"};
 
 	workers_enter(argc, argv, calls);

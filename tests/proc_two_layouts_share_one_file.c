@@ -1,7 +1,7 @@
 /*
- * A later release made the file: bigger header, bigger records and slots, more details, feature bits and fields
- * that this one does not know, filled with what would hurt if it were read or written. Members of this release work
- * in it, and leave every byte that is not theirs as it was.
+ * A later release made the file: bigger header, bigger records and slots, more details, feature
+ * bits and fields that this one does not know, filled with what would hurt if it were read or
+ * written. Members of this release work in it, and leave every byte that is not theirs as it was.
  */
 #include "proc_files.h"
 
@@ -22,11 +22,13 @@ static bool known(const struct cuquota_header *h, size_t at)
 {
 	if (at < sizeof(*h))
 		return true;
-	if (at >= h->detail_offset && at < h->detail_offset + (uint64_t)h->member_count * h->detail_stride)
+	if (at >= h->detail_offset &&
+	    at < h->detail_offset + (uint64_t)h->member_count * h->detail_stride)
 		return (at - h->detail_offset) % h->detail_stride < sizeof(struct cuquota_detail);
 	if (at >= h->member_offset && at < h->detail_offset)
 		return (at - h->member_offset) % h->member_stride < sizeof(struct cuquota_slot);
-	if (at >= h->tenant_offset && at < h->tenant_offset + (uint64_t)h->tenant_count * h->tenant_stride)
+	if (at >= h->tenant_offset &&
+	    at < h->tenant_offset + (uint64_t)h->tenant_count * h->tenant_stride)
 		return (at - h->tenant_offset) % h->tenant_stride < sizeof(struct cuquota_tenant);
 	return false;
 }
@@ -62,7 +64,8 @@ int main(int argc, char **argv)
 	image = (uint8_t *)ledger()->header;
 	for (size_t i = 0; i < h.file_bytes; i++)
 		if (!known(&h, i) && image[i] != later.fill)
-			FAIL("byte %zu, which is a later release's, was changed to %#x", i, image[i]);
+			FAIL("byte %zu, which is a later release's, was changed to %#x", i,
+			     image[i]);
 	CHECK_EQ(ledger()->header->features, later.features);
 	return 0;
 }

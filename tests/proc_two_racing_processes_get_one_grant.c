@@ -1,6 +1,6 @@
 /*
- * Two processes of one tenant of 1024 MiB ask for 600 MiB each, released by a barrier: exactly one has it in every
- * round, and together they never hold more than the limit.
+ * Two processes of one tenant of 1024 MiB ask for 600 MiB each, released by a barrier: exactly one
+ * has it in every round, and together they never hold more than the limit.
  */
 /* report: AC-02 */
 #include "proc_helper.h"
@@ -19,9 +19,10 @@ static const struct member *own;
 #endif
 
 /*
- * In every eighth round both linger between sum and commit, so that they overlap there. In the others they agree on
- * a moment at which to announce, so that each one's store and its load of the other's are within a few ns of the
- * other's: only then can a store that is not sequentially consistent still wait in its core while the load is done.
+ * In every eighth round both linger between sum and commit, so that they overlap there. In the
+ * others they agree on a moment at which to announce, so that each one's store and its load of the
+ * other's are within a few ns of the other's: only then can a store that is not sequentially
+ * consistent still wait in its core while the load is done.
  */
 static void at_point(const char *name)
 {
@@ -38,9 +39,11 @@ static void at_point(const char *name)
 		;
 	if (me == 0)
 		__atomic_store_n(when, (ticks() + 3000) << 16 | (turn & 0xffff), __ATOMIC_SEQ_CST);
-	while ((__atomic_load_n(when, __ATOMIC_ACQUIRE) & 0xffff) != (turn & 0xffff) && patience && --patience)
+	while ((__atomic_load_n(when, __ATOMIC_ACQUIRE) & 0xffff) != (turn & 0xffff) && patience &&
+	       --patience)
 		;
-	/* Reading the other's slot until then: its line is shared, and a store to it has to wait for that to end. */
+	/* Reading the other's slot until then: its line is shared, and a store to it has to wait
+	 * for that to end. */
 	while (patience && ticks() << 16 < __atomic_load_n(when, __ATOMIC_ACQUIRE))
 		__atomic_load_n(&segment_slot(own->segment, !own->slot)->pending, __ATOMIC_RELAXED);
 }
@@ -60,7 +63,8 @@ static void spread_out(void)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* At least a rounds, and on for b ms; note[0..1] tell who had it; the loser waits until the winner has let go. */
+/* At least a rounds, and on for b ms; note[0..1] tell who had it; the loser waits until
+ * the winner has let go. */
 static void race(struct self *self, const struct order *o, struct answer *a)
 {
 	const int64_t until = now_ms() + (int64_t)o->b;
@@ -112,7 +116,8 @@ int main(int argc, char **argv)
 		CHECK_EQ(worker_hear(w[i], &a), HEARD);
 		CHECK_EQ(a.rc, 0);
 		if (a.value)
-			FAIL("round %llu: not exactly one of two had its memory", (unsigned long long)a.value);
+			FAIL("round %llu: not exactly one of two had its memory",
+			     (unsigned long long)a.value);
 	}
 	CHECK_EQ(world.shared->most, (uint64_t)ASKED);
 	ledger_is_true("after the race");

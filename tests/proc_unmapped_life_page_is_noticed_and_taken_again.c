@@ -1,6 +1,6 @@
 /*
- * An application unmaps all that it does not know, our life page among it. The member notices that its life byte is
- * not its own, and takes it again on the same slot, with all that it has charged.
+ * An application unmaps all that it does not know, our life page among it. The member notices that
+ * its life byte is not its own, and takes it again on the same slot, with all that it has charged.
  */
 #include "proc_helper.h"
 
@@ -47,7 +47,8 @@ int main(int argc, char **argv)
 	worker_units(other, OP_SWEEP, 0);
 	ledger_is_true("after the revival");
 
-	/* With the hold closed too the slot is dead to all others: once forgotten it is no longer to be revived. */
+	/* With the hold closed too the slot is dead to all others: once forgotten it is no longer
+	 * to be revived. */
 	worker_do(w, &o);
 	o.units = 1;
 	worker_do(w, &o);

@@ -1,6 +1,7 @@
 /*
- * Ledgers lie on tmpfs, ext4, xfs or btrfs. On ramfs, an overlay or /proc the opening is refused with the folder,
- * the file system's name and the way out, and nothing is made there. In a mount namespace of its own.
+ * Ledgers lie on tmpfs, ext4, xfs or btrfs. On ramfs, an overlay or /proc the opening is refused
+ * with the folder, the file system's name and the way out, and nothing is made there. In a mount
+ * namespace of its own.
  */
 #include "proc_helper.h"
 
@@ -45,7 +46,8 @@ static void refused(const char *dir, const char *name)
 
 	if (rc != -EMEDIUMTYPE)
 		FAIL("%s on %s: %d (%s)", dir, name, rc, why);
-	if (!strstr(why, dir) || !strstr(why, name) || !strstr(why, "CUQUOTA_DIR") || !strstr(why, "tmpfs"))
+	if (!strstr(why, dir) || !strstr(why, name) || !strstr(why, "CUQUOTA_DIR") ||
+	    !strstr(why, "tmpfs"))
 		FAIL("the reason does not name folder, file system and way out: \"%s\"", why);
 	if (!strcmp(name, "proc"))
 		return;
@@ -90,10 +92,12 @@ int main(int argc, char **argv)
 	CHECK_SYS(mkdir(work_dir, 0755));
 	snprintf(merged, sizeof(merged), "%s/merged", world.folder);
 	CHECK_SYS(mkdir(merged, 0755));
-	snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work_dir);
+	snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper,
+		 work_dir);
 	if (mount("overlay", merged, "overlay", 0, options) == 0) {
 		/* Through it a good ledger is seen, and yet not the same file as everybody's. */
-		CHECK_EQ(segment_open(&segment, merged, TEST_UUID, BYTES(GIB), SEGMENT_MEMBER, why), -EMEDIUMTYPE);
+		CHECK_EQ(segment_open(&segment, merged, TEST_UUID, BYTES(GIB), SEGMENT_MEMBER, why),
+			 -EMEDIUMTYPE);
 		CHECK(strstr(why, "overlay"));
 		CHECK_SYS(umount(merged));
 	} else {

@@ -1,6 +1,6 @@
 /*
- * A member whose vfork child has not yet executed anything is suspended by the kernel in the middle of a call. It is
- * alive: nobody forgets it, and its charge counts.
+ * A member whose vfork child has not yet executed anything is suspended by the kernel in the middle
+ * of a call. It is alive: nobody forgets it, and its charge counts.
  */
 #include "proc_helper.h"
 

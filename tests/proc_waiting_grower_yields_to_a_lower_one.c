@@ -1,13 +1,15 @@
 /*
- * Of growers in each other's way the lowest slot stays and the others stand back, also if the lowest appears only
- * while another, lowest until then, is waiting: slot 2 is stopped with an announcement, slot 1 waits for it, slot 0
- * comes and fits beside slot 2. It must not have to wait until slot 1 gives up.
+ * Of growers in each other's way the lowest slot stays and the others stand back, also if the
+ * lowest appears only while another, lowest until then, is waiting: slot 2 is stopped with an
+ * announcement, slot 1 waits for it, slot 0 comes and fits beside slot 2. It must not have to wait
+ * until slot 1 gives up.
  */
 #include "proc_helper.h"
 
 static uint64_t round_ns(void)
 {
-	const struct order stopped = order_units(OP_CHARGE, 300 * MIB), waits = order_units(OP_CHARGE, 800 * MIB);
+	const struct order stopped = order_units(OP_CHARGE, 300 * MIB),
+			   waits = order_units(OP_CHARGE, 800 * MIB);
 	struct worker *w[3];
 	struct answer a;
 	uint64_t ns;
@@ -22,7 +24,8 @@ static uint64_t round_ns(void)
 	CHECK_EQ(worker_hear(w[2], &a), HEARD_STOPPED);
 	worker_tell(w[1], &waits);
 	/* It says in the other's slot that it waits. */
-	while (!(__atomic_load_n(&segment_slot(ledger(), w[2]->slot)->pending, __ATOMIC_SEQ_CST) & CUQUOTA_WAITED))
+	while (!(__atomic_load_n(&segment_slot(ledger(), w[2]->slot)->pending, __ATOMIC_SEQ_CST) &
+		 CUQUOTA_WAITED))
 		sched_yield();
 	a = worker_units(w[0], OP_CHARGE, 700 * MIB);
 	ns = a.ns;

@@ -1,10 +1,11 @@
 /*
- * The inside of a worker of proc_ tests: one process in a ledger that does what it is told over a socket. Owns: the
- * orders and answers, the page shared by all, the armed points, and the truth of what a worker holds, kept apart
- * from the ledger: less or equal at every instant, equal at rest. Included by proc_helper.h only.
+ * The inside of a worker of proc_ tests: one process in a ledger that does what it is told over a
+ * socket. Owns: the orders and answers, the page shared by all, the armed points, and the truth of
+ * what a worker holds, kept apart from the ledger: less or equal at every instant, equal at rest.
+ * Included by proc_helper.h only.
  *
- * point_reach takes the place of shim/base/point.c's, so that a point can be armed in a running process and the
- * points of one operation can be counted.
+ * point_reach takes the place of shim/base/point.c's, so that a point can be armed in a running
+ * process and the points of one operation can be counted.
  */
 #ifndef TESTS_PROC_WORKER_H
 #define TESTS_PROC_WORKER_H
@@ -33,7 +34,9 @@ TEST_USED __attribute__((format(printf, 1, 2))) static void in_context(const cha
 }
 
 #undef FAIL
-#define FAIL(...) ((void)(context[0] && dprintf(2, "in: %s\n", context)), test_fail(__FILE__, __LINE__, __VA_ARGS__))
+#define FAIL(...)                                               \
+	((void)(context[0] && dprintf(2, "in: %s\n", context)), \
+	 test_fail(__FILE__, __LINE__, __VA_ARGS__))
 
 #define MIB 16u /* units of 64 KiB */
 #define GIB (1024u * MIB)
@@ -88,7 +91,7 @@ struct passed {
 };
 
 struct shared {
-	uint64_t used;		 /* what is really held, by whoever counts here; never above what is allowed */
+	uint64_t used;		 /* what is really held, by whoever counts here; within the limit */
 	uint64_t most;		 /* its maximum */
 	uint64_t broken;	 /* a value that should not have been, kept for the message */
 	uint32_t arrived, turn;	 /* of the barrier */
@@ -141,12 +144,12 @@ TEST_USED static uint32_t next_random(uint64_t *state)
 static struct {
 	char name[CUQUOTA_NAME + 64];
 	uint32_t left; /* passings until it fires, 0 when not armed */
-	int signal;    /* sent to ourselves when it fires; 0: call point_call in the thread that got there */
+	int signal;    /* sent to ourselves when it fires; 0: point_call, in the thread there */
 	bool listing;
 } point;
 static void (*point_call)(void);
 
-/* Called at every point, to widen a window that is else a few ns, or to bring two into it together. */
+/* Called at every point: widens a window that is else a few ns, or brings two into it together. */
 static void (*point_each)(const char *name);
 
 TEST_USED static void point_arm(const char *name, uint32_t nth, int signal_number)
@@ -196,12 +199,12 @@ static inline void shared_most(uint64_t value)
 {
 	uint64_t most = __atomic_load_n(&world.shared->most, __ATOMIC_RELAXED);
 
-	while (value > most &&
-	       !__atomic_compare_exchange_n(&world.shared->most, &most, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (value > most && !__atomic_compare_exchange_n(&world.shared->most, &most, value, 0,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
-/* After a grant, and before a refund: so `used` never exceeds what is really held, and its maximum is exact. */
+/* After a grant, and before a refund: so `used` is never too much, and its maximum is exact. */
 TEST_USED static void really_took(uint64_t units)
 {
 	shared_most(__atomic_add_fetch(&world.shared->used, units, __ATOMIC_SEQ_CST));
@@ -213,8 +216,8 @@ TEST_USED static void really_gives(uint64_t units)
 }
 
 /*
- * In a child that outlives its parent, a worker: the test, a subreaper that inherits it, is still there. The
- * worker's own end is no end of the test.
+ * In a child that outlives its parent, a worker: the test, a subreaper that inherits it, is still
+ * there. The worker's own end is no end of the test.
  */
 TEST_USED static bool test_lives(pid_t worker)
 {
@@ -268,10 +271,12 @@ static int own_open(struct self *self, char why[SEGMENT_WHY])
 {
 	if (self->segment.header)
 		return 0;
-	return segment_open(&self->segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER, why);
+	return segment_open(&self->segment, world.dir, world.uuid, world.device_bytes,
+			    SEGMENT_MEMBER, why);
 }
 
-static void obey(struct self *self, const struct order *o, struct answer *a, worker_call *const *calls)
+static void obey(struct self *self, const struct order *o, struct answer *a,
+		 worker_call *const *calls)
 {
 	const struct tenant_wish wish = {o->name, o->limit, o->request, o->keep_ns};
 
@@ -282,7 +287,8 @@ static void obey(struct self *self, const struct order *o, struct answer *a, wor
 	case OP_JOIN:
 		a->rc = own_open(self, a->why);
 		if (!a->rc)
-			a->rc = member_join(self->member, &self->segment, &wish, -1, &a->outcome, a->why);
+			a->rc = member_join(self->member, &self->segment, &wish, -1, &a->outcome,
+					    a->why);
 		if (!a->rc)
 			own_add(self, -(int64_t)world.shared->holds[self->index]);
 		break;
@@ -362,7 +368,8 @@ __attribute__((noreturn)) static void work(struct self *self, worker_call *const
 
 TEST_USED static void *page_that_fork_wipes(size_t bytes)
 {
-	void *const page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *const page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
 
 	CHECK(page != MAP_FAILED);
 	CHECK_SYS(madvise(page, bytes, MADV_WIPEONFORK));
@@ -382,7 +389,8 @@ TEST_USED static void workers_enter(int argc, char **argv, worker_call *const *c
 	snprintf(world.dir, sizeof(world.dir), "%s", argv[5]);
 	snprintf(world.uuid, sizeof(world.uuid), "%s", argv[6]);
 	world.device_bytes = strtoull(argv[7], NULL, 10);
-	world.shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, world.shared_file, 0);
+	world.shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    world.shared_file, 0);
 	CHECK(world.shared != MAP_FAILED);
 	self.member = page_that_fork_wipes(4096);
 	work(&self, calls);

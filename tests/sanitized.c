@@ -1,7 +1,8 @@
 /*
- * What the sanitized build of libcuquota.so has besides: the few functions of libc that its front end of dlsym needs,
- * defined here and seen by nobody else. A sanitizer's runtime answers those names itself and looks up the real ones
- * through dlsym, which is ours: at that moment its own have nothing to call yet.
+ * What the sanitized build of libcuquota.so has besides: the few functions of libc that its front
+ * end of dlsym needs, defined here and seen by nobody else. A sanitizer's runtime answers those
+ * names itself and looks up the real ones through dlsym, which is ours: at that moment its own have
+ * nothing to call yet.
  */
 #include <elf.h>
 #include <link.h>
@@ -131,7 +132,8 @@ int pthread_setcancelstate(int state, int *old)
 	return 0;
 }
 
-/* By the loader's own list, whose lock nobody can take from here: the tests open no library while others walk. */
+/* By the loader's own list, whose lock nobody can take from here: the tests open no
+ * library while others walk. */
 int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	int rc = 0;

@@ -37,8 +37,8 @@ __attribute__((unused)) static struct uuid uuid_from(const char *text)
 }
 
 /* The note that contains `text`, or NULL. */
-__attribute__((unused)) static const struct settings_note *note_with(const struct settings *settings,
-								     const char *text)
+__attribute__((unused)) static const struct settings_note *note_with(
+	const struct settings *settings, const char *text)
 {
 	for (unsigned i = 0; i < settings->notes; i++)
 		if (strstr(settings->note[i].text, text))

@@ -1,7 +1,7 @@
 /*
- * Processes of three tags race for a small card until each is refused, round after round: what they then hold
- * together is never more than the card has, and no more than one request is left over. After all are gone one process
- * can have the whole card.
+ * Processes of three tags race for a small card until each is refused, round after round: what they
+ * then hold together is never more than the card has, and no more than one request is left over.
+ * After all are gone one process can have the whole card.
  */
 #include "sim_driver.h"
 
@@ -62,7 +62,8 @@ int main(void)
 	int i;
 
 	one_card("256M");
-	barrier = mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	barrier = mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 	pthread_barrierattr_init(&shared);
 	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
 	pthread_barrier_init(barrier, &shared, RACERS + 1);

@@ -1,5 +1,6 @@
 /*
- * A process that closes every descriptor behind the driver's back still holds its memory, and gives it back at its end.
+ * A process that closes every descriptor behind the driver's back still holds its memory, and gives
+ * it back at its end.
  */
 #include "sim_driver.h"
 

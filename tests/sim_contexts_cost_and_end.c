@@ -1,7 +1,8 @@
 /*
- * A context costs SIMGPU_CONTEXT while it lives, however it was made, and takes its linear and managed memory with
- * it; the primary one is counted, and a reset ends it whoever holds it. The stack of current contexts is the
- * thread's; a context that was destroyed under a thread is told apart from none.
+ * A context costs SIMGPU_CONTEXT while it lives, however it was made, and takes its linear and
+ * managed memory with it; the primary one is counted, and a reset ends it whoever holds it. The
+ * stack of current contexts is the thread's; a context that was destroyed under a thread is told
+ * apart from none.
  */
 #include "sim_driver.h"
 

@@ -1,6 +1,6 @@
 /*
- * For the tests of the simulated driver: its functions by dlopen, so that a forked client loads it with settings of
- * its own (setenv before driver_load). The parent must not have loaded it.
+ * For the tests of the simulated driver: its functions by dlopen, so that a forked client loads it
+ * with settings of its own (setenv before driver_load). The parent must not have loaded it.
  */
 #ifndef TESTS_SIM_DRIVER_H
 #define TESTS_SIM_DRIVER_H

@@ -1,6 +1,6 @@
 /*
- * SIMGPU_FAULT fails the calls that it names and leaves the card as it was; SIMGPU_DELAY makes a call last;
- * SIMGPU_TRACE has a line for each call, stubs too.
+ * SIMGPU_FAULT fails the calls that it names and leaves the card as it was; SIMGPU_DELAY makes a
+ * call last; SIMGPU_TRACE has a line for each call, stubs too.
  */
 #include "sim_driver.h"
 
@@ -11,8 +11,9 @@ static int body(void *arg)
 	CUcontext c;
 	int i;
 
-	setenv("SIMGPU_FAULT", "cuMemAlloc_v2@2:999,cuMemAlloc_v2@4-5:2,cuMemFree_v2@1:700,cuCtxSynchronize@*:719,"
-			       "cuCtxCreate_v2@2+:2",
+	setenv("SIMGPU_FAULT",
+	       "cuMemAlloc_v2@2:999,cuMemAlloc_v2@4-5:2,cuMemFree_v2@1:700,"
+	       "cuCtxSynchronize@*:719,cuCtxCreate_v2@2+:2",
 	       1);
 	setenv("SIMGPU_DELAY", "cuMemFree_v2:20ms,cuCtxSynchronize:1us,cuCtxPushCurrent_v2>20ms,"
 			       "cuCtxCreate_v2:20-30ms",

@@ -1,6 +1,7 @@
 /*
- * Memory hangs on an open file that fork inherits: a child that outlives its killed parent keeps it, until the child
- * ends, executes something else or closes the file. The child itself can do nothing with it.
+ * Memory hangs on an open file that fork inherits: a child that outlives its killed parent keeps
+ * it, until the child ends, executes something else or closes the file. The child itself can do
+ * nothing with it.
  */
 #include "sim_driver.h"
 
@@ -25,7 +26,8 @@ static int parent(void *arg)
 		CHECK_EQ(cu.cuMemAlloc_v2(&p, 64 * MIB), CUDA_ERROR_NOT_INITIALIZED);
 		CHECK_EQ(cu.cuMemFree_v2(p), CUDA_ERROR_NOT_INITIALIZED);
 		CHECK_EQ(cu.cuMemGetInfo_v2(&f, &t), CUDA_ERROR_NOT_INITIALIZED);
-		CHECK_EQ(cu.cuMemAllocAsync(&p, 64 * MIB, NULL), CUDA_ERROR_NOT_INITIALIZED); /* a stub */
+		/* a stub */
+		CHECK_EQ(cu.cuMemAllocAsync(&p, 64 * MIB, NULL), CUDA_ERROR_NOT_INITIALIZED);
 		CHECK_EQ(write(ready[1], "x", 1), 1);
 		/* One more generation: the file is inherited again. */
 		if (how == 'g' && fork())

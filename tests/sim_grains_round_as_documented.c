@@ -1,6 +1,7 @@
 /*
- * A grain and more is rounded up to grains; smaller requests share one, which is paid by the first and given back
- * with the last. SIMGPU_GRAIN sets another size or none, SIMGPU_SMALL=keep keeps an emptied grain.
+ * A grain and more is rounded up to grains; smaller requests share one, which is paid by the
+ * first and given back with the last. SIMGPU_GRAIN sets another size or none,
+ * SIMGPU_SMALL=keep keeps an emptied grain.
  */
 #include "sim_driver.h"
 

@@ -1,8 +1,8 @@
 /*
- * A process is stepped through an allocation and a free one instruction at a time and killed after each number of
- * steps, with a neighbour of the same tag that then overwrites what the dead one wrote last, or does not. Each time
- * the ground truth is the neighbour's memory, and the maximum counts the block if and only if it was taken.
- * timeout: 120
+ * A process is stepped through an allocation and a free one instruction at a time and killed after
+ * each number of steps, with a neighbour of the same tag that then overwrites what the dead one
+ * wrote last, or does not. Each time the ground truth is the neighbour's memory, and the maximum
+ * counts the block if and only if it was taken. timeout: 120
  */
 #include "sim_driver.h"
 
@@ -84,7 +84,8 @@ int main(void)
 		max = truth_max(NULL, 0, "v");
 		/* The neighbour's two grains never add to what the dead one held. */
 		if (max != 10 * MIB && max != 8 * MIB && max != 6 * MIB)
-			FAIL("killed after %d instructions, the maximum is %lld", steps, (long long)max);
+			FAIL("killed after %d instructions, the maximum is %lld", steps,
+			     (long long)max);
 		taken += max == 10 * MIB;
 	}
 	printf("%d instructions\n", steps);

@@ -1,6 +1,6 @@
 /*
- * A process is killed at a random instant while four threads allocate and free; afterwards the ground truth is
- * what the survivor holds, to the byte, and so after every one of many kills.
+ * A process is killed at a random instant while four threads allocate and free; afterwards the
+ * ground truth is what the survivor holds, to the byte, and so after every one of many kills.
  */
 #include "sim_driver.h"
 
@@ -21,7 +21,9 @@ static void *churn(void *arg)
 			CHECK_EQ(cu.cuMemFree_v2(*b), CUDA_SUCCESS);
 		*b = 0;
 		if (rand_r(&seed) % 2)
-			CHECK_EQ(cu.cuMemAlloc_v2(b, rand_r(&seed) % (rand_r(&seed) % 2 ? 9 * MIB : 9999) + 1),
+			CHECK_EQ(cu.cuMemAlloc_v2(b, rand_r(&seed) % (rand_r(&seed) % 2 ? 9 * MIB
+											: 9999) +
+							     1),
 				 CUDA_SUCCESS);
 	}
 	return NULL;

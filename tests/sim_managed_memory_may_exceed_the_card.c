@@ -1,6 +1,7 @@
 /*
- * Managed memory counts in full and may exceed the card: what is committed then is more than what is resident, other
- * memory is refused, and when the excess is freed or its process killed the card is as it was.
+ * Managed memory counts in full and may exceed the card: what is committed then is more than
+ * what is resident, other memory is refused, and when the excess is freed or its process
+ * killed the card is as it was.
  */
 #include "sim_driver.h"
 

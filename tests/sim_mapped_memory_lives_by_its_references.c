@@ -1,6 +1,7 @@
 /*
- * cuMemCreate takes memory from the device of its location, whatever context is current; it is given back when the
- * last of handle, retained handles and mappings is gone. Host locations take none.
+ * cuMemCreate takes memory from the device of its location, whatever context is
+ * current; it is given back when the last of handle, retained handles and mappings is
+ * gone. Host locations take none.
  */
 #include "sim_driver.h"
 
@@ -13,7 +14,8 @@ int main(void)
 {
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
-	CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAccessDesc access = {.location = prop.location,
+				  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUmemGenericAllocationHandle h, again, host;
 	CUdeviceptr at, other;
 	unsigned int value = 0;
@@ -21,7 +23,8 @@ int main(void)
 
 	one_card("1G,2G"); /* in CUDA's order the second is ordinal 0 */
 	driver_start("a");
-	CHECK_EQ(cu.cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS);
+	CHECK_EQ(cu.cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+		 CUDA_SUCCESS);
 	CHECK_EQ(grain, 2 * MIB);
 	CHECK_EQ(cu.cuMemCreate(&h, MIB, &prop, 0), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cu.cuMemCreate(&h, 2 * GIB, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);

@@ -1,7 +1,8 @@
 /*
- * Racing threads of racing processes: the recorded maximum of a tag lies between two counters that the clients keep
- * around each call (certainly held, possibly held), and after a phase in which all hold everything at once it is that
- * sum, to the byte. A process that is killed at its peak is counted in it.
+ * Racing threads of racing processes: the recorded maximum of a tag lies between two counters
+ * that the clients keep around each call (certainly held, possibly held), and after a phase in
+ * which all hold everything at once it is that sum, to the byte. A process that is killed at
+ * its peak is counted in it.
  */
 #include "sim_driver.h"
 
@@ -22,8 +23,8 @@ static void raise_max(int64_t *max, const int64_t value)
 {
 	int64_t seen = __atomic_load_n(max, __ATOMIC_RELAXED);
 
-	while (value > seen && !__atomic_compare_exchange_n(max, &seen, value, false, __ATOMIC_SEQ_CST,
-							    __ATOMIC_RELAXED))
+	while (value > seen && !__atomic_compare_exchange_n(max, &seen, value, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 }
 
@@ -31,7 +32,8 @@ static CUdeviceptr take(const int64_t bytes)
 {
 	CUdeviceptr p;
 
-	raise_max(&control->maybe_max, __atomic_add_fetch(&control->maybe, bytes, __ATOMIC_SEQ_CST));
+	raise_max(&control->maybe_max,
+		  __atomic_add_fetch(&control->maybe, bytes, __ATOMIC_SEQ_CST));
 	CHECK_EQ(cu.cuMemAlloc_v2(&p, bytes), CUDA_SUCCESS);
 	raise_max(&control->sure_max, __atomic_add_fetch(&control->sure, bytes, __ATOMIC_SEQ_CST));
 	return p;
@@ -109,7 +111,8 @@ int main(void)
 	uintptr_t i;
 
 	one_card("24G");
-	control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 	pthread_barrierattr_init(&shared);
 	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
 	pthread_barrier_init(&control->barrier, &shared, PROCESSES * THREADS + 1);

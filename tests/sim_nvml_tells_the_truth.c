@@ -1,6 +1,6 @@
 /*
- * NVML: all cards in PCI order, found by every kind of name; memory and process lists are the ground truth of the
- * whole card, in each layout; init is counted.
+ * NVML: all cards in PCI order, found by every kind of name; memory and process lists are the
+ * ground truth of the whole card, in each layout; init is counted.
  */
 #include "sim_driver.h"
 
@@ -48,7 +48,8 @@ static void identities(void)
 		GOOD(NVML(nvmlDeviceGetHandleByUUIDV)(&uuid, &e));
 		CHECK(d == e);
 		uuid.version = 1;
-		CHECK_EQ((int)NVML(nvmlDeviceGetHandleByUUIDV)(&uuid, &e), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+		CHECK_EQ((int)NVML(nvmlDeviceGetHandleByUUIDV)(&uuid, &e),
+			 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 		CHECK_EQ((int)NVML(nvmlDeviceGetUUID)(d, text, 40), NVML_ERROR_INSUFFICIENT_SIZE);
 		GOOD(NVML(nvmlDeviceGetSerial)(d, serial, sizeof(serial)));
 		GOOD(NVML(nvmlDeviceGetHandleBySerial)(serial, &e));
@@ -74,7 +75,8 @@ static void identities(void)
 	}
 	CHECK_EQ((int)NVML(nvmlDeviceGetHandleByIndex_v2)(3, &d), NVML_ERROR_INVALID_ARGUMENT);
 	CHECK_EQ((int)NVML(nvmlDeviceGetHandleByUUID)("GPU-1", &d), NVML_ERROR_NOT_FOUND);
-	CHECK_EQ((int)NVML(nvmlDeviceGetName)((nvmlDevice_t)&count, text, 96), NVML_ERROR_INVALID_ARGUMENT);
+	CHECK_EQ((int)NVML(nvmlDeviceGetName)((nvmlDevice_t)&count, text, 96),
+		 NVML_ERROR_INVALID_ARGUMENT);
 }
 
 static void memory_is(nvmlDevice_t d, const int64_t total, const int64_t used)
@@ -92,7 +94,8 @@ static void memory_is(nvmlDevice_t d, const int64_t total, const int64_t used)
 	CHECK_EQ(two.free, total - used);
 	CHECK_EQ(two.reserved, 0);
 	two.version = 2;
-	CHECK_EQ((int)NVML(nvmlDeviceGetMemoryInfo_v2)(d, &two), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+	CHECK_EQ((int)NVML(nvmlDeviceGetMemoryInfo_v2)(d, &two),
+		 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 }
 
 int main(void)
@@ -121,7 +124,8 @@ int main(void)
 	CLIENT_SAYS(&b, "ready");
 	memory_is(d, 8 * GIB, 20 * MIB);
 	count = 0;
-	CHECK_EQ((int)NVML(nvmlDeviceGetComputeRunningProcesses_v3)(d, &count, NULL), NVML_ERROR_INSUFFICIENT_SIZE);
+	CHECK_EQ((int)NVML(nvmlDeviceGetComputeRunningProcesses_v3)(d, &count, NULL),
+		 NVML_ERROR_INSUFFICIENT_SIZE);
 	CHECK_EQ(count, 2);
 	count = 4;
 	GOOD(NVML(nvmlDeviceGetComputeRunningProcesses_v3)(d, &count, v2));

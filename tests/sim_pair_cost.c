@@ -1,6 +1,6 @@
 /*
- * Prints what an allocation and a free cost, the least of many short runs; fails only when it is out of all
- * proportion, since the machine may be busy.
+ * Prints what an allocation and a free cost, the least of many short runs; fails only when it is
+ * out of all proportion, since the machine may be busy.
  */
 #include "sim_driver.h"
 
@@ -75,8 +75,8 @@ int main(void)
 	CHECK_EQ(cu.cuMemAlloc_v2(&keep, 512), CUDA_SUCCESS);
 	large = pair(4 * MIB);
 	small = pair(1000);
-	printf("pair of 4 MiB %.1f ns, of 1000 bytes %.1f ns, alone in its grain %.1f ns; memory info %.1f ns; "
-	       "one atomic addition here %.1f ns\n",
+	printf("pair of 4 MiB %.1f ns, of 1000 bytes %.1f ns, alone in its grain %.1f ns; memory "
+	       "info %.1f ns; one atomic addition here %.1f ns\n",
 	       large, small, lone, info(), locked());
 	CHECK_LE(large, 2000);
 	CHECK_LE(small, 2000);

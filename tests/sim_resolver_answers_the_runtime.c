@@ -1,14 +1,15 @@
 /*
- * cuGetProcAddress, both versions: every look-up of the CUDA runtime 13.0 gets the exported symbol that a real
- * driver answered; status values and refusals by the header. The look-ups were recorded without the GL, EGL and
- * VDPAU names (SIMGPU_GRAPHICS=off); with them, those names resolve too and nothing else changes.
+ * cuGetProcAddress, both versions: every look-up of the CUDA runtime 13.0 gets the exported symbol
+ * that a real driver answered; status values and refusals by the header. The look-ups were recorded
+ * without the GL, EGL and VDPAU names (SIMGPU_GRAPHICS=off); with them, those names resolve too and
+ * nothing else changes.
  */
 #include "sim_driver.h"
 
 static void *driver;
 
-static void look_up(const char *name, const int version, const unsigned long flags, const char *want,
-		    const int graphics)
+static void look_up(const char *name, const int version, const unsigned long flags,
+		    const char *want, const int graphics)
 {
 	void *const symbol = strcmp(want, "NOTFOUND") ? dlsym(driver, want) : NULL;
 	CUdriverProcAddressQueryResult status = 9;
@@ -24,9 +25,10 @@ static void look_up(const char *name, const int version, const unsigned long fla
 		return;
 	}
 	if (found != symbol || old != symbol)
-		FAIL("%s,%d,%lu is %p by v2 and %p by v1, want %s at %p", name, version, flags, found, old, want,
-		     symbol);
-	CHECK_EQ((int)status, symbol ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+		FAIL("%s,%d,%lu is %p by v2 and %p by v1, want %s at %p", name, version, flags,
+		     found, old, want, symbol);
+	CHECK_EQ((int)status,
+		 symbol ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 	CHECK_EQ(rc, symbol ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
 
@@ -37,7 +39,8 @@ static void replay(const int graphics)
 	int version, lines = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/tests/data/cudart-lookups.txt", getenv("SOURCE") ? getenv("SOURCE") : ".");
+	snprintf(path, sizeof(path), "%s/tests/data/cudart-lookups.txt",
+		 getenv("SOURCE") ? getenv("SOURCE") : ".");
 	file = fopen(path, "re");
 	CHECK(file);
 	while (fgets(line, sizeof(line), file)) {
@@ -71,7 +74,8 @@ static int old_generation(void *arg)
 	driver_load();
 	CHECK_EQ(cu.cuDriverGetVersion(&version), CUDA_SUCCESS);
 	CHECK_EQ(version, 12020);
-	CHECK_EQ(cu.cuGetProcAddress_v2("cuCtxSynchronize", &p, 13000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cu.cuGetProcAddress_v2("cuCtxSynchronize", &p, 13000, 0, &status),
+		 CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cu.cuGetProcAddress_v2("cuMemGetMemPool", &p, 12020, 0, &status), CUDA_SUCCESS);
 	CHECK_EQ((int)status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 	CHECK(!p);
@@ -89,7 +93,8 @@ int main(void)
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	driver = driver_load();
 	replay(1);
-	/* Newest version not above the one asked for; too old a one; per-thread variants with fallback. */
+	/* Newest version not above the one asked for; too old a one; per-thread
+	 * variants with fallback. */
 	look_up("cuMemAlloc", 2000, 0, "cuMemAlloc", 0);
 	look_up("cuMemAlloc", 3010, 0, "cuMemAlloc", 0);
 	look_up("cuMemAlloc", 13050, 0, "cuMemAlloc_v2", 0);
@@ -109,6 +114,7 @@ int main(void)
 	CHECK_EQ(cu.cuGetProcAddress_v2("cuInit", &p, 13000, 4, &status), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cu.cuGetProcAddress_v2("cuInit", &p, 99000, 0, &status), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cu.cuGetProcAddress_v2(NULL, &p, 13000, 0, &status), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cu.cuGetProcAddress_v2("cuInit", NULL, 13000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cu.cuGetProcAddress_v2("cuInit", NULL, 13000, 0, &status),
+		 CUDA_ERROR_INVALID_VALUE);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: ordinals count in CUDA's order, UUID prefixes must be unique, the list
- * ends at the first bad entry, a device named twice or an empty list leaves none.
+ * CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: ordinals count in CUDA's order, UUID prefixes must be
+ * unique, the list ends at the first bad entry, a device named twice or an empty list leaves none.
  */
 #include "sim_driver.h"
 
@@ -109,7 +109,8 @@ int main(void)
 		c = client_fork(body, (void *)&rows[i]);
 		if (client_wait(&c, DEADLINE_MS))
 			FAIL("CUDA_VISIBLE_DEVICES=%s, CUDA_DEVICE_ORDER=%s",
-			     rows[i].visible ? rows[i].visible : "(unset)", rows[i].order ? rows[i].order : "(unset)");
+			     rows[i].visible ? rows[i].visible : "(unset)",
+			     rows[i].order ? rows[i].order : "(unset)");
 	}
 	return 0;
 }

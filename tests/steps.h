@@ -1,6 +1,7 @@
 /*
- * Step by step against the ground truth: a client under the preload says what it is shown as used on each device and
- * waits; the test compares that with what the simulated devices really hold. Link build/simgpu/libtruth.a.
+ * Step by step against the ground truth: a client under the preload says what it is shown as used
+ * on each device and waits; the test compares that with what the simulated devices really hold.
+ * Link build/simgpu/libtruth.a.
  */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
@@ -10,7 +11,8 @@
 
 #define STEPS_CARDS 2 /* in NVML's order */
 
-/* In the client. `contexts`: how many it has on each device; the first of a device brings a spare grain. */
+/* In the client. `contexts`: how many it has on each device; the first of a device
+ * brings a spare grain. */
 TEST_USED static void step_say(const char *what, int contexts0, int contexts1)
 {
 	unsigned long long used[STEPS_CARDS];
@@ -41,7 +43,8 @@ TEST_USED static unsigned steps_follow(struct client *client, unsigned long long
 		unsigned long long said[STEPS_CARDS];
 		int contexts[STEPS_CARDS], at = 0;
 
-		if (sscanf(line, "%llu %llu %d %d %n", &said[0], &said[1], &contexts[0], &contexts[1], &at) != 4)
+		if (sscanf(line, "%llu %llu %d %d %n", &said[0], &said[1], &contexts[0],
+			   &contexts[1], &at) != 4)
 			FAIL("the client says \"%s\"", line);
 		for (unsigned i = 0; i < STEPS_CARDS; i++) {
 			const unsigned long long extra = contexts[i] ? spare : 0;
@@ -49,8 +52,9 @@ TEST_USED static unsigned steps_follow(struct client *client, unsigned long long
 
 			CHECK_GE(held, (int64_t)0);
 			if (said[i] != (unsigned long long)held + extra)
-				FAIL("step %u, %s: device %u holds %lld, charged %llu, of it spare %llu", steps,
-				     line + at, i, (long long)held, said[i], extra);
+				FAIL("step %u, %s: device %u holds %lld, charged %llu, of it spare "
+				     "%llu",
+				     steps, line + at, i, (long long)held, said[i], extra);
 		}
 		steps++;
 		client_say(client, "go");

@@ -1,4 +1,5 @@
-/* Of blocks of three contexts in one table exactly those of the one that ended are handed back, each once. */
+/* Of blocks of three contexts in one table exactly those of the one that ended are
+ * handed back, each once. */
 #include "helper.h"
 #include "policy/block.h"
 

@@ -1,4 +1,5 @@
-/* Once the epoch is raised nothing of an older one is entered, so that whoever raised it finds all there is. */
+/* Once the epoch is raised nothing of an older one is entered, so that whoever raised
+ * it finds all there is. */
 #include "helper.h"
 #include "policy/block.h"
 

@@ -1,4 +1,5 @@
-/* A forked child finds the table empty, and usable even where another thread held a shard at the fork. */
+/* A forked child finds the table empty, and usable even where another thread
+ * held a shard at the fork. */
 #include "helper.h"
 #include "policy/block.h"
 

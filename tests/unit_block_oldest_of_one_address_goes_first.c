@@ -1,6 +1,6 @@
 /*
- * Two blocks at one address, as when a free is accepted and not yet noted while another thread is given the
- * address: the older goes first, wherever deletions and growth have moved them.
+ * Two blocks at one address, as when a free is accepted and not yet noted while another thread is
+ * given the address: the older goes first, wherever deletions and growth have moved them.
  */
 #include "helper.h"
 #include "policy/block.h"

@@ -1,6 +1,7 @@
 /*
- * Small blocks: the first in a grain takes a token, the others none; without one nothing is entered; the last to
- * leave gives the payment back, or leaves it where the driver keeps the grain, for the next block there.
+ * Small blocks: the first in a grain takes a token, the others none; without one nothing is
+ * entered; the last to leave gives the payment back, or leaves it where the driver keeps the grain,
+ * for the next block there.
  */
 #include "helper.h"
 #include "policy/extent.h"

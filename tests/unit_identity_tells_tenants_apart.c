@@ -1,6 +1,6 @@
 /*
- * The tenant's name: the container's id from mountinfo, then from cgroup, then the cgroup's inode where the PID
- * namespace is not the host's, else the user. Files as engines write them.
+ * The tenant's name: the container's id from mountinfo, then from cgroup, then the cgroup's inode
+ * where the PID namespace is not the host's, else the user. Files as engines write them.
  */
 #include "helper.h"
 #include "base/identity.h"
@@ -9,7 +9,8 @@
 
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-#define OVERLAY "22 1 0:40 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/" ID_B "/diff\n"
+#define OVERLAY \
+	"22 1 0:40 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/" ID_B "/diff\n"
 
 static char folder[PATH_MAX];
 
@@ -28,8 +29,8 @@ static const char *write_file(const char *name, const char *text)
 	return at;
 }
 
-static void expect(const char *mountinfo, const char *cgroup, const char *namespace, const char *want,
-		   bool container)
+static void expect(const char *mountinfo, const char *cgroup, const char *namespace,
+		   const char *want, bool container)
 {
 	const struct identity_source source = {
 		.mountinfo = write_file("mountinfo", mountinfo),
@@ -59,15 +60,19 @@ int main(void)
 	snprintf(uid, sizeof(uid), "uid-%u", (unsigned)geteuid());
 
 	/* Docker, podman; with the cgroup hidden. */
-	expect(OVERLAY "30 22 8:1 /var/lib/docker/containers/" ID_A "/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n",
+	expect(OVERLAY "30 22 8:1 /var/lib/docker/containers/" ID_A
+		       "/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n",
 	       "0::/\n", other, ID_A, true);
 	expect("30 22 8:1 /var/lib/containers/storage/overlay-containers/" ID_A
 	       "/userdata/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n",
 	       "0::/\n", other, ID_A, true);
-	/* mountinfo comes first; the root file system's layers and other mount points do not count. */
-	expect("30 22 8:1 /var/lib/docker/containers/" ID_A "/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n",
+	/* mountinfo comes first; the root file system's layers and other
+	 * mount points do not count. */
+	expect("30 22 8:1 /var/lib/docker/containers/" ID_A
+	       "/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n",
 	       "0::/docker/" ID_B "\n", other, ID_A, true);
-	expect(OVERLAY "31 1 0:50 / /var/lib/docker/containers/" ID_A "/mounts/shm rw - tmpfs shm rw\n",
+	expect(OVERLAY "31 1 0:50 / /var/lib/docker/containers/" ID_A
+		       "/mounts/shm rw - tmpfs shm rw\n",
 	       "0::/user.slice\n", "/proc/self/ns/none", uid, false);
 	/* A pod's sandbox is shared by its containers: the cgroup tells them apart. */
 	expect("30 22 8:1 /var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/" ID_A

@@ -1,5 +1,6 @@
 /*
- * A line is one write to stderr or the file; errno, stdout, signals and a dead or stuck reader are left alone.
+ * A line is one write to stderr or the file; errno, stdout, signals and a dead or
+ * stuck reader are left alone.
  */
 #include "helper.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /*
- * Booleans are taken by their value, not by their presence; what is neither warns and leaves the default.
- * report: CP-02
+ * Booleans are taken by their value, not by their presence; what is neither warns and leaves the
+ * default. report: CP-02
  */
 #include "settings_helper.h"
 
@@ -9,8 +9,9 @@ static void check(const char *pair, bool disable, bool warned)
 	const struct settings *const settings = SETTINGS(pair);
 
 	if (settings->disable != disable || (settings->notes > 0) != warned || settings->refused)
-		fail_msg("%s: disable %d want %d, notes %u want %s, refused %d", pair, settings->disable,
-			 disable, settings->notes, warned ? "one" : "none", settings->refused);
+		fail_msg("%s: disable %d want %d, notes %u want %s, refused %d", pair,
+			 settings->disable, disable, settings->notes, warned ? "one" : "none",
+			 settings->refused);
 	if (warned)
 		assert_int_equal(settings->note[0].level, LOG_WARN);
 }
@@ -19,7 +20,8 @@ static void disable(void **state)
 {
 	static const char *const on[] = {"1", "true", "TRUE", "yes", "Yes", "on", "ON", " on "};
 	static const char *const off[] = {"0", "false", "False", "no", "off", "OFF", "", "  "};
-	static const char *const neither[] = {"2", "enabled", "onn", "o", "-", "\"on\"", "true false"};
+	static const char *const neither[] = {"2", "enabled", "onn", "o",
+					      "-", "\"on\"", "true false"};
 	char pair[64];
 
 	for (unsigned i = 0; i < sizeof(on) / sizeof(*on); i++) {
@@ -38,8 +40,9 @@ static void disable(void **state)
 
 static void a_disabled_library_looks_at_nothing_else(void **state)
 {
-	const struct settings *const settings =
-		SETTINGS("CUQUOTA_MEMORY_LIMIT=nonsense", "CUQUOTA_ON_ERROR=maybe", "CUQUOTA_DISABLE=1");
+	const struct settings *const settings = SETTINGS("CUQUOTA_MEMORY_LIMIT=nonsense",
+							 "CUQUOTA_ON_ERROR=maybe",
+							 "CUQUOTA_DISABLE=1");
 
 	assert_true(settings->disable);
 	assert_false(settings->refused);

@@ -1,5 +1,6 @@
 /*
- * Threads that ask together get the same settings and one line for a refused value; a forked child has them too.
+ * Threads that ask together get the same settings and one line for a refused value; a
+ * forked child has them too.
  */
 #include "helper.h"
 #include "base/settings.h"
@@ -12,7 +13,8 @@
 
 static pthread_barrier_t barrier;
 
-/* So large that a parse takes longer than a thread needs to be woken: those that ask together parse together. */
+/* So large that a parse takes longer than a thread needs to be woken: those that ask
+ * together parse together. */
 static void fill_environment(void)
 {
 	static char *entries[FILLER + 64];
@@ -83,7 +85,8 @@ static int once(void *arg)
 int main(void)
 {
 	fill_environment();
-	for (unsigned i = 0; i < ROUNDS; i++) { /* whether a fork meets a parse is the scheduler's choice */
+	/* whether a fork meets a parse is the scheduler's choice */
+	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct client client = client_fork(once, NULL);
 
 		CHECK_EQ(client_wait(&client, DEADLINE_MS), 0);

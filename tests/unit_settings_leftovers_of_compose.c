@@ -1,6 +1,6 @@
 /*
- * What compose files and env_files leave behind: nothing counts as unset, the rest is refused with a hint.
- * report: CP-04, CP-06
+ * What compose files and env_files leave behind: nothing counts as unset, the rest is refused with
+ * a hint. report: CP-04, CP-06
  */
 #include "settings_helper.h"
 
@@ -16,8 +16,8 @@ static void nothing_is_unset(void **state)
 
 		if (s->refused || s->notes || s->limit.count || s->request.count ||
 		    s->visible.kind != VISIBLE_ALL)
-			fail_msg("%s: refused %d, %u notes, %u limits", pairs[i], s->refused, s->notes,
-				 s->limit.count);
+			fail_msg("%s: refused %d, %u notes, %u limits", pairs[i], s->refused,
+				 s->notes, s->limit.count);
 	}
 }
 
@@ -50,8 +50,8 @@ static void the_rest_is_refused_with_a_hint(void **state)
 
 		if (!s->refused || !note_with(s, rows[i].hint)) {
 			print_notes(s);
-			fail_msg("%s: refused %d, want a note with \"%s\"", rows[i].pair, s->refused,
-				 rows[i].hint);
+			fail_msg("%s: refused %d, want a note with \"%s\"", rows[i].pair,
+				 s->refused, rows[i].hint);
 		}
 	}
 }

@@ -48,14 +48,17 @@ static void zero_means_none_only_there(void **state)
 	assert_true(limit(SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=0m"), 0) == AMOUNT_UNLIMITED);
 	s = SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=2g", "CUDA_DEVICE_MEMORY_LIMIT_0=0");
 	assert_int_equal(limit(s, 0), 2 * GIB);
-	assert_int_equal(limit(SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=0", "NVIDIA_GPU_MEMORY_LIMIT=2G"), 0), 2 * GIB);
+	assert_int_equal(limit(SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=0", "NVIDIA_GPU_MEMORY_LIMIT=2G"),
+			       0),
+			 2 * GIB);
 	assert_true(SETTINGS("NVIDIA_GPU_MEMORY_LIMIT=0")->refused);
 }
 
 static void our_name_wins(void **state)
 {
-	const struct settings *s = SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=4g", "CUQUOTA_MEMORY_LIMIT=1g",
-					    "NVIDIA_GPU_MEMORY_LIMIT=3g", "CUDA_DEVICE_MEMORY_LIMIT_0=2g");
+	const struct settings *s = SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=4g",
+					    "CUQUOTA_MEMORY_LIMIT=1g", "NVIDIA_GPU_MEMORY_LIMIT=3g",
+					    "CUDA_DEVICE_MEMORY_LIMIT_0=2g");
 
 	assert_int_equal(limit(s, 0), GIB);
 	s = SETTINGS("CUDA_DEVICE_MEMORY_LIMIT=junk", "CUQUOTA_MEMORY_LIMIT=1g");
@@ -76,7 +79,8 @@ static void a_bad_one_is_refused_by_its_own_name(void **state)
 
 static void a_misspelt_name_of_ours_is_said(void **state)
 {
-	const struct settings *const s = SETTINGS("CUQUOTA_MEMORY_LIMTI=4g", "OTHER_THING=1", "CUQUOTA_LIB=/x");
+	const struct settings *const s = SETTINGS("CUQUOTA_MEMORY_LIMTI=4g", "OTHER_THING=1",
+						  "CUQUOTA_LIB=/x");
 
 	assert_int_equal(s->notes, 1);
 	assert_int_equal(s->note[0].level, LOG_WARN);

@@ -1,6 +1,6 @@
 /*
- * A refused value is one line that names the variable, the value, the position, the reason and the way out,
- * and never means "no limit".
+ * A refused value is one line that names the variable, the value, the position, the reason and the
+ * way out, and never means "no limit".
  */
 #include "settings_helper.h"
 
@@ -12,8 +12,10 @@ static void the_line(void **state)
 	assert_false(s->refused_visible);
 	assert_int_equal(s->notes, 1);
 	assert_int_equal(s->note[0].level, LOG_ERROR);
-	assert_non_null(note_with(s, "CUQUOTA_MEMORY_LIMIT=\"GPU-1f2e=8G,1=4X\" is refused at character 16: "
-				     "unknown unit"));
+	assert_non_null(
+		note_with(s,
+			  "CUQUOTA_MEMORY_LIMIT=\"GPU-1f2e=8G,1=4X\" is refused at character 16: "
+			  "unknown unit"));
 	assert_non_null(note_with(s, "write a size like 8G"));
 	assert_non_null(note_with(s, "CUQUOTA_ON_ERROR=allow"));
 	assert_null(strchr(s->note[0].text, '\n'));
@@ -61,8 +63,8 @@ static void each_kind_is_refused(void **state)
 		const struct settings *const s = SETTINGS(pairs[i]);
 
 		if (!s->refused || s->notes != 1 || s->on_error != ON_ERROR_DENY)
-			fail_msg("%s: refused %d, %u notes, on_error %d", pairs[i], s->refused, s->notes,
-				 s->on_error);
+			fail_msg("%s: refused %d, %u notes, on_error %d", pairs[i], s->refused,
+				 s->notes, s->on_error);
 	}
 }
 

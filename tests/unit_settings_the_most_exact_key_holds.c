@@ -11,7 +11,8 @@
 #define B "GPU-1f2e0000-0000-1111-2222-333344445555"
 #define C "MIG-1f2e3d4c-0000-1111-2222-333344445555"
 
-static void expect(const struct settings *settings, const char *name, unsigned index, uint64_t bytes)
+static void expect(const struct settings *settings, const char *name, unsigned index,
+		   uint64_t bytes)
 {
 	const struct uuid uuid = uuid_from(name);
 	uint64_t got;
@@ -107,8 +108,9 @@ static void malformed_lists_are_refused(void **state)
 
 static void a_key_that_names_no_device_is_said(void **state)
 {
-	const struct settings *const s = SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f2e3d=1G,GPU-77=2G,1=3G,2=4G,*=5G",
-						  "CUQUOTA_MEMORY_REQUEST=MIG-1f=1G");
+	const struct settings *const s =
+		SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f2e3d=1G,GPU-77=2G,1=3G,2=4G,*=5G",
+			 "CUQUOTA_MEMORY_REQUEST=MIG-1f=1G");
 	const struct uuid devices[] = {uuid_from(A), uuid_from(B)};
 	char text[1024];
 	int pipes[2], saved;
@@ -124,33 +126,46 @@ static void a_key_that_names_no_device_is_said(void **state)
 	length = read(pipes[0], text, sizeof(text) - 1);
 	text[length > 0 ? length : 0] = '\0';
 	assert_string_equal(text,
-			    "cuquota: CUQUOTA_MEMORY_LIMIT names GPU-77, which is not among the visible devices\n"
+			    "cuquota: CUQUOTA_MEMORY_LIMIT names GPU-77, which is not among the "
+			    "visible devices\n"
 			    "cuquota: CUQUOTA_MEMORY_LIMIT names device 2, but only 2 are visible\n"
-			    "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the visible devices\n");
-	assert_false(settings_names_absent(SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f=1G,1=2G"), devices, 2, false));
+			    "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the "
+			    "visible devices\n");
+	assert_false(settings_names_absent(SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f=1G,1=2G"), devices,
+					   2, false));
 	close(pipes[0]);
 	close(saved);
 }
 
-/* A limit above the card is what the card has; a promise above it is refused, and so is one above the limit. */
+/* A limit above the card is what the card has; a promise above it is refused, and so
+ * is one above the limit. */
 static void a_request_fits_card_and_limit(void **state)
 {
 	const struct uuid any = uuid_from(A);
 	uint64_t bytes;
 
-	assert_int_equal(settings_limit(SETTINGS("CUQUOTA_MEMORY_LIMIT=30G"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(settings_limit(SETTINGS("CUQUOTA_MEMORY_LIMIT=30G"), &any, 0, 24 * GIB,
+					&bytes),
+			 0);
 	assert_int_equal(bytes, 24 * GIB);
-	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24G"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24G"), &any, 0, 24 * GIB,
+					  &bytes),
+			 0);
 	assert_int_equal(bytes, 24 * GIB);
-	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=100%"), &any, 0, 24 * GIB, &bytes), 0);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=100%"), &any, 0,
+					  24 * GIB, &bytes),
+			 0);
 	assert_int_equal(bytes, 24 * GIB);
-	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24577M"), &any, 0, 24 * GIB, &bytes),
-			 -EINVAL);
-	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=30G", "CUQUOTA_MEMORY_LIMIT=30G"), &any, 0,
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=24577M"), &any, 0,
 					  24 * GIB, &bytes),
 			 -EINVAL);
-	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=3G", "CUQUOTA_MEMORY_LIMIT=2G"), &any, 0,
-					  24 * GIB, &bytes),
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=30G",
+						   "CUQUOTA_MEMORY_LIMIT=30G"),
+					  &any, 0, 24 * GIB, &bytes),
+			 -EINVAL);
+	assert_int_equal(settings_request(SETTINGS("CUQUOTA_MEMORY_REQUEST=3G",
+						   "CUQUOTA_MEMORY_LIMIT=2G"),
+					  &any, 0, 24 * GIB, &bytes),
 			 -EINVAL);
 }
 

@@ -1,4 +1,5 @@
-/* CUQUOTA_VISIBLE_DEVICES: all, none, or names and indices in the order written; and the other settings. */
+/* CUQUOTA_VISIBLE_DEVICES: all, none, or names and indices in the order written;
+ * and the other settings. */
 #include "settings_helper.h"
 
 static void lists(void **state)
@@ -8,8 +9,9 @@ static void lists(void **state)
 	assert_int_equal(s->visible.kind, VISIBLE_ALL);
 	assert_int_equal(SETTINGS("CUQUOTA_VISIBLE_DEVICES=ALL")->visible.kind, VISIBLE_ALL);
 	assert_int_equal(SETTINGS("CUQUOTA_VISIBLE_DEVICES= none ")->visible.kind, VISIBLE_NONE);
-	s = SETTINGS("CUQUOTA_VISIBLE_DEVICES=GPU-1F2E, 3 ,MIG-1f2e3d4c-0000-1111-2222-333344445555,"
-		     "MIG-GPU-1f2e3d4c-0000-1111-2222-333344445555/7/0");
+	s = SETTINGS("CUQUOTA_VISIBLE_DEVICES=GPU-1F2E, 3 "
+		     ",MIG-1f2e3d4c-0000-1111-2222-333344445555"
+		     ",MIG-GPU-1f2e3d4c-0000-1111-2222-333344445555/7/0");
 	assert_false(s->refused);
 	assert_int_equal(s->visible.kind, VISIBLE_LIST);
 	assert_int_equal(s->visible.count, 4);
@@ -27,8 +29,19 @@ static void lists(void **state)
 
 static void mistakes(void **state)
 {
-	static const char *const texts[] = {"0,", ",", "all,0", "*", "-1", "0 1", "1f2e", "GPU-", "0,0",
-					    "GPU-1f2e,gpu-1F2E", "MIG-GPU-1f2e/0/0", "nogpu", "0;1"};
+	static const char *const texts[] = {"0,",
+					    ",",
+					    "all,0",
+					    "*",
+					    "-1",
+					    "0 1",
+					    "1f2e",
+					    "GPU-",
+					    "0,0",
+					    "GPU-1f2e,gpu-1F2E",
+					    "MIG-GPU-1f2e/0/0",
+					    "nogpu",
+					    "0;1"};
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		char pair[128];
@@ -41,9 +54,9 @@ static void mistakes(void **state)
 
 static void the_others(void **state)
 {
-	const struct settings *s =
-		SETTINGS("CUQUOTA_TENANT= team a ", "CUQUOTA_DIR=/tmp/x", "CUQUOTA_REQUEST_KEEP=30s",
-			 "CUQUOTA_ON_ERROR=Allow", "CUQUOTA_LOG=debug", "CUQUOTA_LOG_FILE=/tmp/log");
+	const struct settings *s = SETTINGS("CUQUOTA_TENANT= team a ", "CUQUOTA_DIR=/tmp/x",
+					    "CUQUOTA_REQUEST_KEEP=30s", "CUQUOTA_ON_ERROR=Allow",
+					    "CUQUOTA_LOG=debug", "CUQUOTA_LOG_FILE=/tmp/log");
 
 	assert_int_equal(s->notes, 0);
 	assert_string_equal(s->tenant, "team a");

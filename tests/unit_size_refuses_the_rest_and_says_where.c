@@ -66,7 +66,8 @@ static void each_is_refused(void **state)
 		struct amount amount;
 
 		if (!size_parse(span_of(rows[i].text), rows[i].accept, &amount, &error))
-			fail_msg("\"%s\" is taken as %llu", rows[i].text, (unsigned long long)amount.value);
+			fail_msg("\"%s\" is taken as %llu", rows[i].text,
+				 (unsigned long long)amount.value);
 		if (error.at != rows[i].text + rows[i].character - 1)
 			fail_msg("\"%s\": at character %td (%s), want %u", rows[i].text,
 				 error.at - rows[i].text + 1, error.reason, rows[i].character);
@@ -101,7 +102,8 @@ static void no_byte_behind_the_span_is_read(void **state)
 
 static void bad_durations(void **state)
 {
-	static const char *const texts[] = {"", "10x", "10ms", "m", "-1s", "10 m", "400000000000d", "1:30"};
+	static const char *const texts[] = {"", "10x", "10ms", "m",
+					    "-1s", "10 m", "400000000000d", "1:30"};
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct parse_error error;

@@ -55,7 +55,8 @@ static void sizes_are_powers_of_1024(void **state)
 			fail_msg("\"%s\" is refused: %s", sizes[i].text, error.reason);
 		if (amount.kind != AMOUNT_BYTES || amount.value != sizes[i].bytes)
 			fail_msg("\"%s\" is %llu bytes, want %llu", sizes[i].text,
-				 (unsigned long long)amount.value, (unsigned long long)sizes[i].bytes);
+				 (unsigned long long)amount.value,
+				 (unsigned long long)sizes[i].bytes);
 	}
 }
 
@@ -122,8 +123,8 @@ static void durations(void **state)
 		if (size_parse_duration(span_of(rows[i].text), &ns, &error))
 			fail_msg("\"%s\" is refused: %s", rows[i].text, error.reason);
 		if (ns != rows[i].ms * 1000000)
-			fail_msg("\"%s\" is %llu ns, want %llu ms", rows[i].text, (unsigned long long)ns,
-				 (unsigned long long)rows[i].ms);
+			fail_msg("\"%s\" is %llu ns, want %llu ms", rows[i].text,
+				 (unsigned long long)ns, (unsigned long long)rows[i].ms);
 	}
 }
 

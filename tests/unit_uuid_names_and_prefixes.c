@@ -1,9 +1,10 @@
 /* Names of devices: text and bytes there and back, prefixes, case. */
 #include "settings_helper.h"
 
-#define BYTES                                                                                                  \
-	{                                                                                                      \
-		0x1f, 0x2e, 0x3d, 0x4c, 0x5b, 0x6a, 0x79, 0x88, 0xa7, 0xb6, 0xc5, 0xd4, 0xe3, 0xf2, 0x01, 0x10 \
+#define BYTES                                                                                 \
+	{                                                                                     \
+		0x1f, 0x2e, 0x3d, 0x4c, 0x5b, 0x6a, 0x79, 0x88, 0xa7, 0xb6, 0xc5, 0xd4, 0xe3, \
+			0xf2, 0x01, 0x10                                                      \
 	}
 #define A "GPU-1f2e3d4c-5b6a-7988-a7b6-c5d4e3f20110"
 
@@ -21,9 +22,14 @@ static void there_and_back(void **state)
 
 static void a_whole_name_only(void **state)
 {
-	static const char *const texts[] = {"GPU-1f2e", A "0", "1f2e3d4c-5b6a-7988-a7b6-c5d4e3f20110",
-					    "GPU-1f2e3d4c5b6a7988a7b6c5d4e3f20110", "", "GPU",
-					    "MIG-" A "/1/0", "GPU-1f2e3d4c-5b6a-7988-a7b6-c5d4e3f2011g"};
+	static const char *const texts[] = {"GPU-1f2e",
+					    A "0",
+					    "1f2e3d4c-5b6a-7988-a7b6-c5d4e3f20110",
+					    "GPU-1f2e3d4c5b6a7988a7b6c5d4e3f20110",
+					    "",
+					    "GPU",
+					    "MIG-" A "/1/0",
+					    "GPU-1f2e3d4c-5b6a-7988-a7b6-c5d4e3f2011g"};
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct uuid uuid;
@@ -61,7 +67,8 @@ static void prefixes(void **state)
 		if (uuid_name_parse(span_of(rows[i].text), &name, &error))
 			fail_msg("%s: %s", rows[i].text, error.reason);
 		if (uuid_name_matches(&name, &uuid) != rows[i].matches)
-			fail_msg("%s: matches %d, want %d", rows[i].text, !rows[i].matches, rows[i].matches);
+			fail_msg("%s: matches %d, want %d", rows[i].text, !rows[i].matches,
+				 rows[i].matches);
 	}
 }
 

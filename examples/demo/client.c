@@ -1,15 +1,18 @@
 /*
- * A small CUDA program for the demo: uses one card by the driver API and does what is said on its standard input.
+ * A small CUDA program for the demo: uses one card by the driver API and does what is
+ * said on its standard input.
  *
  *   client ORDINAL          says "ready PID DEVICES UUID", or "error CODE WHERE"
  *
  *   alloc MIB               "ok", or "refused CODE"
- *   until MIB MS            tries until it gets it: "trying" once it is refused, then "ok", or "refused CODE" after MS
+ *   until MIB MS tries until it gets it: "trying" once it is refused, then "ok",
+ *   or "refused CODE" after MS
  *   info                    "info FREE TOTAL" in MiB
  *   total                   "total MIB": what was allocated and not freed
  *   free                    frees the newest block: "ok"
  *
- * It opens the driver by name and includes no header of NVIDIA's: nothing of it knows that there is a limit.
+ * It opens the driver by name and includes no header of NVIDIA's: nothing of it
+ * knows that there is a limit.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

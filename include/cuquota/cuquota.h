@@ -1,10 +1,11 @@
 /*
  * Reading the ledgers of a machine: what tools, exporters and examples use.
  *
- * Caveats first. A snapshot is taken without a lock while others allocate: each figure is one that was true during
- * the call, their sum need not be. Reading writes nothing, so members that died and were not yet swept are left out
- * here although the file still holds them. Process ids are those of the member's own PID namespace. The folder is as
- * trustworthy as the least of those who may write it. A handle may be used by one thread at a time.
+ * Caveats first. A snapshot is taken without a lock while others allocate: each figure is one that
+ * was true during the call, their sum need not be. Reading writes nothing, so members that died and
+ * were not yet swept are left out here although the file still holds them. Process ids are those of
+ * the member's own PID namespace. The folder is as trustworthy as the least of those who may write
+ * it. A handle may be used by one thread at a time.
  *
  *         struct cuquota *ledgers;
  *         const struct cuquota_snapshot *now;
@@ -87,17 +88,20 @@ struct cuquota_snapshot {
 struct cuquota;
 
 /*
- * Opens the folder of the ledgers. NULL: the one that this process' own settings name (CUQUOTA_DIR, else /run/cuquota,
- * else /dev/shm/cuquota).
+ * Opens the folder of the ledgers. NULL: the one that this process' own settings name (CUQUOTA_DIR,
+ * else /run/cuquota, else /dev/shm/cuquota).
  *
- * Returns 0 and sets *ledgers; -ENOENT: there is no such folder; -ENOMEM; another -errno of opening it.
+ * Returns 0 and sets *ledgers; -ENOENT: there is no such folder; -ENOMEM;
+ * another -errno of opening it.
  */
 int cuquota_open(const char *folder, struct cuquota **ledgers);
 
 /*
- * Looks at all ledgers of the folder. *snapshot stays valid until the next call with this handle, or cuquota_close.
+ * Looks at all ledgers of the folder. *snapshot stays valid until the next call with this handle,
+ * or cuquota_close.
  *
- * Returns 0, -ENOMEM, or the -errno of reading the folder. A ledger that cannot be read is no error of the call.
+ * Returns 0, -ENOMEM, or the -errno of reading the folder. A ledger that cannot be read
+ * is no error of the call.
  */
 int cuquota_snapshot(struct cuquota *ledgers, const struct cuquota_snapshot **snapshot);
 

@@ -122,7 +122,8 @@ int devices_parse_visible(struct span text, struct visible_list *visible, struct
 			return -EINVAL;
 		for (unsigned i = 0; i < visible->count; i++)
 			if (device_key_equal(&visible->key[i], key))
-				return parse_refuse(error, span_trim(entry).at, "the same device twice");
+				return parse_refuse(error, span_trim(entry).at,
+						    "the same device twice");
 		visible->count++;
 	}
 	return 0;

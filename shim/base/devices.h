@@ -1,8 +1,8 @@
 /*
  * Lists of devices as settings carry them: which are visible, and how much of each.
  *
- * Owns the grammar of `GPU-1f2e=8G,1=50%,*=2G` and of `GPU-1f2e,0`, and which entry holds for a device.
- * Knows nothing of the devices that are there.
+ * Owns the grammar of `GPU-1f2e=8G,1=50%,*=2G` and of `GPU-1f2e,0`, and which entry holds for a
+ * device. Knows nothing of the devices that are there.
  */
 #ifndef BASE_DEVICES_H
 #define BASE_DEVICES_H
@@ -39,7 +39,8 @@ enum visible_kind { VISIBLE_ALL,
 struct visible_list {
 	enum visible_kind kind;
 	unsigned count;			    /* VISIBLE_LIST */
-	struct device_key key[DEVICES_MAX]; /* KEY_INDEX (NVML's) or KEY_UUID, in the order written */
+	struct device_key key[DEVICES_MAX]; /* KEY_INDEX (NVML's) or KEY_UUID,
+					     * in the order written */
 };
 
 bool device_key_equal(const struct device_key *a, const struct device_key *b);
@@ -47,7 +48,8 @@ bool device_key_equal(const struct device_key *a, const struct device_key *b);
 /* A single amount, which holds for every device, or a list. 0 or -EINVAL. */
 int devices_parse_amounts(struct span text, unsigned accept, struct device_amounts *amounts,
 			  struct parse_error *error);
-int devices_parse_visible(struct span text, struct visible_list *visible, struct parse_error *error);
+int devices_parse_visible(struct span text, struct visible_list *visible,
+			  struct parse_error *error);
 
 /* Adds one entry; -ENOSPC when full. */
 int devices_add(struct device_amounts *amounts, const struct device_key *key,

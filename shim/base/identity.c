@@ -2,10 +2,10 @@
  * The derived tenant; see identity.h.
  *
  * mountinfo: engines bind a file of the container's own folder over /etc/hostname, /etc/hosts and
- * /etc/resolv.conf, and the root of that mount names the container: .../containers/<64 hex>/hostname
- * (Docker), .../overlay-containers/<64 hex>/userdata/hostname (Podman). Only those mounts are looked at:
- * on a host with running containers the table is full of other people's ids. A pod sandbox's id
- * (.../sandboxes/<64 hex>/) is shared by several containers and is passed over.
+ * /etc/resolv.conf, and the root of that mount names the container: .../containers/<64
+ * hex>/hostname (Docker), .../overlay-containers/<64 hex>/userdata/hostname (Podman). Only those
+ * mounts are looked at: on a host with running containers the table is full of other people's ids.
+ * A pod sandbox's id (.../sandboxes/<64 hex>/) is shared by several containers and is passed over.
  */
 #include "base/identity.h"
 #include "base/parse.h"
@@ -53,7 +53,8 @@ static bool reader_open(struct reader *reader, const char *path)
 static bool reader_line(struct reader *reader, struct span *line)
 {
 	for (;;) {
-		const struct span have = {reader->buffer + reader->start, reader->end - reader->start};
+		const struct span have = {reader->buffer + reader->start,
+					  reader->end - reader->start};
 		const char *const newline = span_find(have, '\n');
 		ssize_t got;
 
@@ -163,7 +164,8 @@ static bool is_cgroup(const struct identity_source *source, const char *path)
 	return !statfs(path, &info) && (info.f_type == CGROUP_V1 || info.f_type == CGROUP_V2);
 }
 
-/* The inode of <mount><controller><path>; 0 for none, and for the root of a hierarchy, which is 1. */
+/* The inode of <mount><controller><path>; 0 for none, and for the root of a
+ * hierarchy, which is 1. */
 static unsigned long long cgroup_inode(const struct identity_source *source, const char *controller,
 				       struct span path)
 {
@@ -178,8 +180,8 @@ static unsigned long long cgroup_inode(const struct identity_source *source, con
 	return info.st_ino;
 }
 
-/* With a cgroup namespace of its own a container sees itself as "/", at the mount's root; without one the
- * path is that of the host, which may or may not be visible below the mount. */
+/* With a cgroup namespace of its own a container sees itself as "/", at the mount's root; without
+ * one the path is that of the host, which may or may not be visible below the mount. */
 static bool from_cgroup_inode(const struct identity_source *source, char *name)
 {
 	unsigned long long inode = 0;
@@ -226,7 +228,8 @@ bool identity_derive(const struct identity_source *source, char name[IDENTITY_NA
 	bool container;
 	int cancel;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* a descriptor would be left open */
+	/* a descriptor would be left open */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	container = from_table(source->mountinfo, id_of_mount, name) ||
 		    from_table(source->cgroup, find_id, name) ||
 		    (in_other_pid_namespace(source) && from_cgroup_inode(source, name));

@@ -1,8 +1,9 @@
 /*
  * The tenant's name where none is set: the container, or outside containers the user.
  *
- * Promises: no allocation; bounded reads of /proc; never the host name, a PID or a namespace's inode, which
- * are reused or forged (six containers in a row were seen with the same namespace inodes).
+ * Promises: no allocation; bounded reads of /proc; never the host name, a PID or a
+ * namespace's inode, which are reused or forged (six containers in a row were seen with
+ * the same namespace inodes).
  */
 #ifndef BASE_IDENTITY_H
 #define BASE_IDENTITY_H
@@ -23,9 +24,9 @@ struct identity_source {
 extern const struct identity_source identity_proc;
 
 /*
- * In this order: the 64-hex id of a container from mountinfo, then from cgroup; if the PID namespace is
- * not the host's, "cgroup-<inode>"; else, or where no cgroup can be told, "uid-<effective uid>".
- * Returns whether this is a container by any of the first three.
+ * In this order: the 64-hex id of a container from mountinfo, then from cgroup; if the PID
+ * namespace is not the host's, "cgroup-<inode>"; else, or where no cgroup can be told,
+ * "uid-<effective uid>". Returns whether this is a container by any of the first three.
  */
 bool identity_derive(const struct identity_source *source, char name[IDENTITY_NAME]);
 

@@ -37,7 +37,8 @@ bool log_wants(enum log_level level)
 	return (int)level <= wanted;
 }
 
-/* poll and write may raise SIGPIPE in a program that would never have written to its dead stderr. */
+/* poll and write may raise SIGPIPE in a program that would never have
+ * written to its dead stderr. */
 static void write_line(int fd, const char *line, size_t length)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLOUT};
@@ -53,7 +54,8 @@ static void write_line(int fd, const char *line, size_t length)
 	if (pthread_sigmask(SIG_BLOCK, &pipe_signal, &old))
 		return;
 	if (write(fd, line, length) < 0 && errno == EPIPE && !was_pending)
-		while (sigtimedwait(&pipe_signal, NULL, &(struct timespec){0}) < 0 && errno == EINTR)
+		while (sigtimedwait(&pipe_signal, NULL, &(struct timespec){0}) < 0 &&
+		       errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -64,7 +66,8 @@ static void emit(const char *line, size_t length)
 	int fd = -1;
 
 	if (path)
-		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			  0666);
 	write_line(fd < 0 ? STDERR_FILENO : fd, line, length);
 	if (fd >= 0)
 		close(fd);

@@ -1,9 +1,10 @@
 /*
  * Lines for a human, from inside somebody else's process.
  *
- * Promises: at most one write(2) for each line, to stderr or CUQUOTA_LOG_FILE, never stdout; keeps errno;
- * does not allocate, take a lock, raise SIGPIPE, or wait for a slow reader for more than 10 ms (the line
- * is dropped then). Style: lower case, no full stop, the device's UUID, bytes with a unit.
+ * Promises: at most one write(2) for each line, to stderr or CUQUOTA_LOG_FILE, never stdout;
+ * keeps errno; does not allocate, take a lock, raise SIGPIPE, or wait for a slow reader for
+ * more than 10 ms (the line is dropped then). Style: lower case, no full stop, the device's
+ * UUID, bytes with a unit.
  * The prefix "cuquota: " and the newline are added here.
  */
 #ifndef BASE_LOG_H
@@ -21,8 +22,8 @@ enum log_level { LOG_OFF,
 
 #define LOG_LINE 1024 /* bytes of a line at most, newline included */
 
-/* Before a first line the level and the file come from settings_get(); settings.c calls this. `path` must
- * live as long as the process; NULL or "" is stderr. */
+/* Before a first line the level and the file come from settings_get(); settings.c calls this.
+ * `path` must live as long as the process; NULL or "" is stderr. */
 void log_setup(enum log_level level, const char *path);
 
 /* May a line of this level be written? For callers that would have to gather something for it. */

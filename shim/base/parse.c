@@ -64,12 +64,13 @@ int parse_leftover(struct span value, struct parse_error *error)
 		switch (*at) {
 		case '$':
 			return parse_refuse(error, at,
-					    "a variable was left in place; set it where the file is "
-					    "read, or write ${NAME:-} to leave it empty");
+					    "a variable was left in place; set it where the file "
+					    "is read, or write ${NAME:-} to leave it empty");
 		case '"':
 		case '\'':
 		case '`':
-			return parse_refuse(error, at, "quotes are not part of a value; remove them");
+			return parse_refuse(error, at,
+					    "quotes are not part of a value; remove them");
 		case '#':
 			return parse_refuse(error, at, "a comment is not allowed behind a value");
 		}

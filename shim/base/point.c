@@ -24,7 +24,8 @@ static int is_new(const char *name)
 
 		if (__atomic_load_n(&seen[i], __ATOMIC_RELAXED) == name)
 			return 0;
-		if (__atomic_compare_exchange_n(&seen[i], &none, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&seen[i], &none, name, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
 			return 1;
 		if (none == name)
 			return 0;
@@ -56,7 +57,8 @@ void point_reach(const char *name)
 
 	if (path && is_new(name))
 		list(path, name);
-	if (wanted && !strncmp(wanted, name, length) && (wanted[length] == ':' || !wanted[length])) {
+	if (wanted && !strncmp(wanted, name, length) &&
+	    (wanted[length] == ':' || !wanted[length])) {
 		const char *rest = wanted + length;
 		int signal = SIGKILL;
 

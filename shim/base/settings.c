@@ -1,6 +1,6 @@
 /*
- * The settings of this process, and what they mean on a device; see settings.h. The only file of this
- * floor that reads `environ`.
+ * The settings of this process, and what they mean on a device; see settings.h. The only file of
+ * this floor that reads `environ`.
  */
 #include "base/settings.h"
 
@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define ROOM 4		 /* threads that may parse at the same time */
-#define PATIENCE_MS 2000 /* for them; only a fork into the same process id, in a new namespace, can lose them */
+#define PATIENCE_MS 2000 /* for them; only a fork into the same process id, in a new
+			  * namespace, can lose them */
 
 /* Where nothing can be known nothing is allowed. */
 static const struct settings unknown = {.refused = true, .refused_visible = true};
@@ -25,8 +26,9 @@ static const struct settings *load(void)
 	return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
 }
 
-/* Room to parse in, or NULL once somebody has published or the patience is over. Threads beyond ROOM wait for those
- * that parse; a forked child, whose parent's parsers are not there, begins to count anew. */
+/* Room to parse in, or NULL once somebody has published or the patience is over. Threads
+ * beyond ROOM wait for those that parse; a forked child, whose parent's parsers are not there,
+ * begins to count anew. */
 static struct settings *take_room(void)
 {
 	const uint32_t pid = (uint32_t)getpid();
@@ -41,7 +43,8 @@ static struct settings *take_room(void)
 			if (load())
 				return NULL;
 			seen = __atomic_load_n(&taken, __ATOMIC_RELAXED);
-		} else if (__atomic_compare_exchange_n(&taken, &seen, (uint64_t)pid << 32 | (mine + 1), false,
+		} else if (__atomic_compare_exchange_n(&taken, &seen,
+						       (uint64_t)pid << 32 | (mine + 1), false,
 						       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			return &room[mine];
 		}
@@ -49,8 +52,8 @@ static struct settings *take_room(void)
 	return NULL;
 }
 
-/* All who come first parse for themselves, and one of them is published: nobody holds anything that the
- * others need, so a fork at any instant leaves the child able to do the same. */
+/* All who come first parse for themselves, and one of them is published: nobody holds anything that
+ * the others need, so a fork at any instant leaves the child able to do the same. */
 static const struct settings *parse_once(void)
 {
 	const int saved = errno;
@@ -92,7 +95,8 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 	if (*bytes)
 		return 0;
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
-		log_error("the percentage of CUQUOTA_MEMORY_LIMIT is less than 1 MiB on %s; write more",
+		log_error("the percentage of CUQUOTA_MEMORY_LIMIT is less than 1 MiB on %s; write "
+			  "more",
 			  uuid_format(uuid, name));
 	return -EINVAL;
 }
@@ -102,7 +106,8 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 {
 	const struct device_amount *const entry = devices_find(&settings->request, uuid, index);
 	const struct device_amount *const limit = devices_find(&settings->limit, uuid, index);
-	const uint64_t most = limit ? amount_bytes(&limit->amount, physical_bytes) : AMOUNT_UNLIMITED;
+	const uint64_t most = limit ? amount_bytes(&limit->amount, physical_bytes)
+				    : AMOUNT_UNLIMITED;
 	char name[UUID_TEXT], asked[SIZE_TEXT], allowed[SIZE_TEXT];
 
 	*bytes = 0;
@@ -112,14 +117,15 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 	*bytes = entry->amount.kind == AMOUNT_BYTES ? entry->amount.value
 						    : amount_bytes(&entry->amount, physical_bytes);
 	if (*bytes > physical_bytes) {
-		log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, which has %s; ask for less", size_format(*bytes, asked),
-			  uuid_format(uuid, name), size_format(physical_bytes, allowed));
+		log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, which has %s; ask for less",
+			  size_format(*bytes, asked), uuid_format(uuid, name),
+			  size_format(physical_bytes, allowed));
 		return -EINVAL;
 	}
 	if (*bytes <= most)
 		return 0;
-	log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, above the limit of %s; raise the limit or ask for "
-		  "less",
+	log_error("CUQUOTA_MEMORY_REQUEST is %s on %s, above the limit of %s; raise the limit or "
+		  "ask for less",
 		  size_format(*bytes, asked), uuid_format(uuid, name), size_format(most, allowed));
 	return -EINVAL;
 }
@@ -136,8 +142,8 @@ static bool is_there(const struct device_key *key, const struct uuid *device, un
 	return false;
 }
 
-static bool names_absent(const char *what, const struct device_amounts *amounts, const struct uuid *device,
-			 unsigned count, bool say)
+static bool names_absent(const char *what, const struct device_amounts *amounts,
+			 const struct uuid *device, unsigned count, bool say)
 {
 	bool absent = false;
 
@@ -148,17 +154,22 @@ static bool names_absent(const char *what, const struct device_amounts *amounts,
 			continue;
 		absent = true;
 		if (say && key->kind == KEY_INDEX)
-			log_warn("%s names device %u, but only %u are visible", what, key->index, count);
+			log_warn("%s names device %u, but only %u are visible", what, key->index,
+				 count);
 		else if (say)
-			log_warn("%s names %s, which is not among the visible devices", what, key->name.text);
+			log_warn("%s names %s, which is not among the visible devices", what,
+				 key->name.text);
 	}
 	return absent;
 }
 
-bool settings_names_absent(const struct settings *settings, const struct uuid *device, unsigned count, bool say)
+bool settings_names_absent(const struct settings *settings, const struct uuid *device,
+			   unsigned count, bool say)
 {
-	const bool limit = names_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count, say);
-	const bool request = names_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device, count, say);
+	const bool limit = names_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count,
+					say);
+	const bool request = names_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device,
+					  count, say);
 
 	return limit || request;
 }

@@ -1,9 +1,9 @@
 /*
  * What this process was told: every setting of options.def, parsed once.
  *
- * Promises: settings_get never fails, allocates, takes a lock or waits for a thread that a fork lost; what
- * is returned never changes. A refused value costs one line and sets `refused`; it never means "no limit"
- * by itself: what follows is on_error's affair.
+ * Promises: settings_get never fails, allocates, takes a lock or waits for a thread that a fork
+ * lost; what is returned never changes. A refused value costs one line and sets `refused`; it never
+ * means "no limit" by itself: what follows is on_error's affair.
  */
 #ifndef BASE_SETTINGS_H
 #define BASE_SETTINGS_H
@@ -49,8 +49,8 @@ struct settings {
 /* The settings of this process, from its environment at the first call. */
 const struct settings *settings_get(void);
 
-/* A source of settings: "NAME=value" strings, NULL at the end, and what to call it in messages ("" for the
- * environment). Names that are not ours are passed over. */
+/* A source of settings: "NAME=value" strings, NULL at the end, and what to call it in messages (""
+ * for the environment). Names that are not ours are passed over. */
 struct settings_source {
 	const char *const *pairs;
 	const char *origin;
@@ -59,19 +59,22 @@ struct settings_source {
 /* Parses without writing anything; used by settings_get, the command and tests. */
 void settings_parse(const struct settings_source *source, struct settings *settings);
 
-/* What holds on a device of which `index` is the place among the visible ones in NVML's order. 0 and
- * bytes (AMOUNT_UNLIMITED for no limit, 0 for no request), or -EINVAL: what was written cannot hold on this
- * device (less than 1 MiB, a request above the limit); the cause is logged, and on_error decides. */
+/* What holds on a device of which `index` is the place among the visible ones in NVML's order. 0
+ * and bytes (AMOUNT_UNLIMITED for no limit, 0 for no request), or -EINVAL: what was written cannot
+ * hold on this device (less than 1 MiB, a request above the limit); the cause is logged, and
+ * on_error decides. */
 int settings_limit(const struct settings *settings, const struct uuid *uuid, unsigned index,
 		   uint64_t physical_bytes, uint64_t *bytes);
 int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
 		     uint64_t physical_bytes, uint64_t *bytes);
 
-/* Does a key of the limits and requests name none of these devices (all that are visible, in NVML's order)? With `say`
- * each such key is one warning. Names of the old MIG form are not judged. */
-bool settings_names_absent(const struct settings *settings, const struct uuid *device, unsigned count, bool say);
+/* Does a key of the limits and requests name none of these devices (all that are visible, in NVML's
+ * order)? With `say` each such key is one warning. Names of the old MIG form are not judged. */
+bool settings_names_absent(const struct settings *settings, const struct uuid *device,
+			   unsigned count, bool say);
 
-/* The folder of the ledgers: as set, else /run/cuquota where it is a folder, else /dev/shm/cuquota. */
+/* The folder of the ledgers: as set, else /run/cuquota where it is a folder, else
+ * /dev/shm/cuquota. */
 const char *settings_folder(const struct settings *settings);
 
 /* Where this release looks when nothing is set, for messages. */

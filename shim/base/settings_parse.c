@@ -1,8 +1,8 @@
 /*
  * From NAME=value strings to struct settings: one row of options.def, one parser by kind.
  *
- * Promises: writes nothing, reads nothing but the source; a refused value leaves a note that names the
- * variable, the value, the position, the reason and the way out.
+ * Promises: writes nothing, reads nothing but the source; a refused value leaves a note that names
+ * the variable, the value, the position, the reason and the way out.
  */
 #include "base/settings.h"
 #include "base/settings_value.h"
@@ -84,8 +84,9 @@ static void note_value(struct settings *settings, enum setting_kind kind, const 
 	if (mild)
 		text_add(&text, " (the default holds)");
 	else if (settings->on_error == ON_ERROR_DENY)
-		text_add(&text, " (until then GPU memory is refused; CUQUOTA_ON_ERROR=allow would run "
-				"without a limit)");
+		text_add(&text,
+			 " (until then GPU memory is refused; CUQUOTA_ON_ERROR=allow would run "
+			 "without a limit)");
 	else
 		text_add(&text, " (running WITHOUT a limit, as CUQUOTA_ON_ERROR=allow says)");
 }
@@ -178,8 +179,8 @@ static void parse_option(const struct settings_source *source, const struct opti
 
 	found = own = find(source, option->name, &value);
 	for (unsigned i = 0; i < ALIASES && !found; i++)
-		found = aliases[i].offset == option->offset && find(source, aliases[i].name, &value) &&
-			!is_hami_zero(&value);
+		found = aliases[i].offset == option->offset &&
+			find(source, aliases[i].name, &value) && !is_hami_zero(&value);
 	if (found && setting_parse(option->kind, value.text, field, &error)) {
 		refuse(settings, option->kind, &value, &error);
 		forget(option->kind, field);
@@ -234,14 +235,16 @@ static void note_unknown(const struct settings_source *source, struct settings *
 		struct settings_note *note;
 		struct text text;
 
-		if (strncmp(*pair, "CUQUOTA_", 8) || !equals || known(*pair, (size_t)(equals - *pair)))
+		if (strncmp(*pair, "CUQUOTA_", 8) || !equals ||
+		    known(*pair, (size_t)(equals - *pair)))
 			continue;
 		note = new_note(settings, LOG_WARN);
 		if (!note)
 			return;
 		text_init(&text, note->text, sizeof(note->text));
 		text_add_foreign(&text, *pair, (size_t)(equals - *pair), SHOWN);
-		text_add(&text, " is not a setting and has no effect; `cuquota help settings` lists them");
+		text_add(&text,
+			 " is not a setting and has no effect; `cuquota help settings` lists them");
 	}
 }
 

@@ -10,8 +10,8 @@ const char *setting_way_out(enum setting_kind kind)
 	switch (kind) {
 	case SETTING_LIMIT:
 	case SETTING_REQUEST:
-		return "write a size like 8G or 512MiB, a percentage like 50%, none, or a list like "
-		       "GPU-1f2e=8G,*=2G";
+		return "write a size like 8G or 512MiB, a percentage like 50%, none, or a list "
+		       "like GPU-1f2e=8G,*=2G";
 	case SETTING_VISIBLE:
 		return "write all, none, or a list like GPU-1f2e,0";
 	case SETTING_DURATION:
@@ -118,7 +118,8 @@ int setting_parse(enum setting_kind kind, struct span text, void *field, struct 
 	case SETTING_LIMIT:
 		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE, field, error);
 	case SETTING_REQUEST:
-		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE | SIZE_ZERO, field, error);
+		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE | SIZE_ZERO, field,
+					     error);
 	case SETTING_VISIBLE:
 		return devices_parse_visible(text, field, error);
 	case SETTING_DURATION:

@@ -1,13 +1,15 @@
 /*
- * The value of one setting: a parser for each kind of options.def, and what to write instead of a mistake.
+ * The value of one setting: a parser for each kind of options.def, and what to
+ * write instead of a mistake.
  */
 #ifndef BASE_SETTINGS_VALUE_H
 #define BASE_SETTINGS_VALUE_H
 
 #include "base/settings.h"
 
-/* The type of the field is: device_amounts, device_amounts, visible_list, uint64_t of ns, char[SETTINGS_TENANT],
- * char[SETTINGS_PATH], enum on_error, enum log_level, char[SETTINGS_PATH], bool. */
+/* The type of the field is: device_amounts, device_amounts, visible_list, uint64_t of ns,
+ * char[SETTINGS_TENANT], char[SETTINGS_PATH], enum on_error, enum log_level,
+ * char[SETTINGS_PATH], bool. */
 enum setting_kind {
 	SETTING_LIMIT,
 	SETTING_REQUEST,

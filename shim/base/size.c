@@ -1,5 +1,6 @@
 /*
- * Sizes; see size.h. Integers only: a double would follow the rounding mode and lose bytes above 8 PiB.
+ * Sizes; see size.h. Integers only: a double would follow the rounding mode
+ * and lose bytes above 8 PiB.
  */
 #include "base/size.h"
 #include "base/text.h"
@@ -71,7 +72,8 @@ static int read_number(struct span *text, struct number *number, struct parse_er
 		return parse_refuse(error, text->at, "hexadecimal numbers are not allowed");
 	for (; i < text->length && char_is_digit(text->at[i]); i++) {
 		if (__builtin_mul_overflow(number->whole, 10, &number->whole) ||
-		    __builtin_add_overflow(number->whole, (uint64_t)(text->at[i] - '0'), &number->whole))
+		    __builtin_add_overflow(number->whole, (uint64_t)(text->at[i] - '0'),
+					   &number->whole))
 			return too_large(error, start);
 	}
 	text->at += i;
@@ -100,10 +102,12 @@ static int refuse_unit(struct span unit, struct parse_error *error)
 {
 	if (char_is_space(unit.at[0]))
 		return parse_refuse(error, unit.at,
-				    "white space inside a size; the unit must follow the number at once");
+				    "white space inside a size; the unit must follow the number at "
+				    "once");
 	if (unit.at[0] == '.')
 		return parse_refuse(error, unit.at, "a second point");
-	return parse_refuse(error, unit.at, "unknown unit; there are B K M G T and their KiB, KB forms");
+	return parse_refuse(error, unit.at,
+			    "unknown unit; there are B K M G T and their KiB, KB forms");
 }
 
 static int read_unit(struct span unit, unsigned *shift, struct parse_error *error)

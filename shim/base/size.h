@@ -1,8 +1,8 @@
 /*
  * Sizes, percentages and durations as people write them, and sizes as we show them.
  *
- * Promises: one grammar everywhere; powers of 1024; no locale; a number that does not fit is refused,
- * never wrapped; the error says where and why.
+ * Promises: one grammar everywhere; powers of 1024; no locale; a number that does not fit is
+ * refused, never wrapped; the error says where and why.
  */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
@@ -36,8 +36,8 @@ int size_parse(struct span text, unsigned accept, struct amount *amount, struct 
 /* `10m`, `30s`, `1.5h`, `2d`; a bare number counts seconds. */
 int size_parse_duration(struct span text, uint64_t *ns, struct parse_error *error);
 
-/* The bytes that an amount is on a device: a percentage rounded down to 1 MiB, nothing above what the
- * device has. AMOUNT_NONE gives AMOUNT_UNLIMITED. */
+/* The bytes that an amount is on a device: a percentage rounded down to 1 MiB, nothing above what
+ * the device has. AMOUNT_NONE gives AMOUNT_UNLIMITED. */
 uint64_t amount_bytes(const struct amount *amount, uint64_t physical_bytes);
 
 #define SIZE_TEXT 24

@@ -210,7 +210,8 @@ static const char *put_conversion(struct text *text, const char *f, struct argum
 		break;
 	case 'p':
 		put_padded(text, &(struct field){0}, "0x", 2);
-		put_number(text, &(struct field){0}, (uintptr_t)va_arg(args->list, void *), 16, false);
+		put_number(text, &(struct field){0}, (uintptr_t)va_arg(args->list, void *), 16,
+			   false);
 		break;
 	case '\0':
 		return f;

@@ -1,6 +1,7 @@
 /*
- * Names of devices; see uuid.h. Digits are counted in halves of a byte, dashes must stand where a whole
- * UUID has them: so "GPU-1f2e" is a prefix and "GPU-1f2e-" with a misplaced dash is a mistake.
+ * Names of devices; see uuid.h. Digits are counted in halves of a byte, dashes must
+ * stand where a whole UUID has them: so "GPU-1f2e" is a prefix and "GPU-1f2e-" with a
+ * misplaced dash is a mistake.
  */
 #include "base/uuid.h"
 #include "base/text.h"
@@ -107,8 +108,8 @@ int uuid_name_parse(struct span text, struct uuid_name *name, struct parse_error
 		name->uuid.mig = 1;
 	} else if (!starts_with(rest, "gpu-")) {
 		return parse_refuse(error, rest.at,
-				    "not a device; write GPU-<uuid>, MIG-<uuid>, a prefix of one, or an "
-				    "index");
+				    "not a device; write GPU-<uuid>, MIG-<uuid>, a prefix of one, "
+				    "or an index");
 	}
 	rest.at += prefix;
 	rest.length -= prefix;
@@ -162,6 +163,7 @@ bool uuid_name_matches(const struct uuid_name *name, const struct uuid *uuid)
 
 bool uuid_name_equal(const struct uuid_name *a, const struct uuid_name *b)
 {
-	return a->digits == b->digits && a->old_mig == b->old_mig && uuid_equal(&a->uuid, &b->uuid) &&
-	       a->gpu_instance == b->gpu_instance && a->compute_instance == b->compute_instance;
+	return a->digits == b->digits && a->old_mig == b->old_mig &&
+	       uuid_equal(&a->uuid, &b->uuid) && a->gpu_instance == b->gpu_instance &&
+	       a->compute_instance == b->compute_instance;
 }

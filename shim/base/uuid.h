@@ -1,7 +1,8 @@
 /*
  * The names of devices: "GPU-" or "MIG-" and a UUID, whole or as a prefix, in any case.
  *
- * Promise: text in canonical form is lower case, with the prefix in upper case, as nvidia-smi prints it.
+ * Promise: text in canonical form is lower case, with the prefix in upper case,
+ * as nvidia-smi prints it.
  */
 #ifndef BASE_UUID_H
 #define BASE_UUID_H
@@ -30,14 +31,16 @@ struct uuid_name {
 	char text[UUID_NAME]; /* as written, canonical case */
 	struct uuid uuid;     /* what of it is known; the rest is 0 */
 	uint8_t digits;	      /* hexadecimal digits known; 32: whole */
-	bool old_mig;	      /* MIG-GPU-<uuid>/<gi>/<ci> of drivers before 470: `uuid` is the parent GPU */
+	bool old_mig;	      /* MIG-GPU-<uuid>/<gi>/<ci> of drivers before 470:
+			       * `uuid` is the parent GPU */
 	uint16_t gpu_instance;
 	uint16_t compute_instance;
 };
 
 /* 0 or -EINVAL with *error set. */
 int uuid_name_parse(struct span text, struct uuid_name *name, struct parse_error *error);
-/* A prefix matches what begins with it. An old MIG name matches no UUID: ask by parent and instances. */
+/* A prefix matches what begins with it. An old MIG name matches no UUID: ask by
+ * parent and instances. */
 bool uuid_name_matches(const struct uuid_name *name, const struct uuid *uuid);
 bool uuid_name_equal(const struct uuid_name *a, const struct uuid_name *b);
 

@@ -1,8 +1,9 @@
 /*
- * What the parts of the `cuquota` command share: the tables made of commands.def, and how flags are read.
+ * What the parts of the `cuquota` command share: the tables made of
+ * commands.def, and how flags are read.
  *
- * The command is a program of its own: it may use stdio and exit. Errors go to stderr, name the way out, and end with
- * status 2 for a mistake of the caller's and 1 for anything else.
+ * The command is a program of its own: it may use stdio and exit. Errors go to stderr, name the way
+ * out, and end with status 2 for a mistake of the caller's and 1 for anything else.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -39,9 +40,11 @@ struct flag {
 extern const struct flag flags[];
 extern const size_t flag_count;
 
-/* Calls `take` for each flag (value NULL without one). Returns the index of the first operand, or -1 after a message;
- * -2 after --help was answered. `take` returns 0, or another value that ends the call with -1. */
-int flags_parse(int argc, char **argv, int (*take)(const struct flag *flag, const char *value, void *context),
+/* Calls `take` for each flag (value NULL without one). Returns the index of the first operand, or
+ * -1 after a message; -2 after --help was answered. `take` returns 0, or another value that ends
+ * the call with -1. */
+int flags_parse(int argc, char **argv,
+		int (*take)(const struct flag *flag, const char *value, void *context),
 		void *context);
 
 int command_run(int argc, char **argv);

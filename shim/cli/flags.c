@@ -17,7 +17,8 @@ const struct command commands[] = {
 const size_t command_count = sizeof(commands) / sizeof(*commands);
 
 const struct flag flags[] = {
-#define FLAG(command, letter, name, argument, setting, text) {#command, letter, name, argument, setting, text},
+#define FLAG(command, letter, name, argument, setting, text) \
+	{#command, letter, name, argument, setting, text},
 #include "cli/commands.def"
 };
 const size_t flag_count = sizeof(flags) / sizeof(*flags);
@@ -84,12 +85,14 @@ static void make_tables(const char *command, struct tables *tables)
 static const struct flag *flag_of(const struct tables *tables, int chosen)
 {
 	for (int i = 0; i < tables->count; i++)
-		if (chosen == 256 + i || (tables->flag[i]->letter && chosen == tables->flag[i]->letter))
+		if (chosen == 256 + i ||
+		    (tables->flag[i]->letter && chosen == tables->flag[i]->letter))
 			return tables->flag[i];
 	return NULL;
 }
 
-int flags_parse(int argc, char **argv, int (*take)(const struct flag *flag, const char *value, void *context),
+int flags_parse(int argc, char **argv,
+		int (*take)(const struct flag *flag, const char *value, void *context),
 		void *context)
 {
 	struct tables tables;
@@ -111,7 +114,8 @@ int flags_parse(int argc, char **argv, int (*take)(const struct flag *flag, cons
 			return -1;
 		}
 		if (!flag) {
-			complain("%s has no option %s; see `cuquota %s --help`", argv[0], given, argv[0]);
+			complain("%s has no option %s; see `cuquota %s --help`", argv[0], given,
+				 argv[0]);
 			return -1;
 		}
 		if (take(flag, optarg, context))

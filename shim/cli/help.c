@@ -17,7 +17,8 @@ static const struct setting {
 
 #define SETTINGS (sizeof(settings_table) / sizeof(*settings_table))
 
-/* Prints text without Markdown's backticks, broken so that lines end before `width`, each one indented. */
+/* Prints text without Markdown's backticks, broken so that lines end before
+ * `width`, each one indented. */
 static void print_wrapped(const char *text, int indent, int width)
 {
 	int column = 0;
@@ -45,7 +46,8 @@ void help_overview(void)
 {
 	puts("cuquota: share one NVIDIA GPU under limits\n");
 	for (size_t i = 0; i < command_count; i++)
-		printf("  cuquota %-6s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+		printf("  cuquota %-6s %-24s %s\n", commands[i].name, commands[i].arguments,
+		       commands[i].summary);
 	puts("  cuquota --version\n");
 	puts("`cuquota COMMAND --help` explains one, `cuquota help settings` the settings.");
 }
@@ -65,8 +67,10 @@ static void help_settings(void)
 		print_wrapped(setting->more, 6, 96);
 		putchar('\n');
 	}
-	puts("Other names that are understood: CUDA_DEVICE_MEMORY_LIMIT and CUDA_DEVICE_MEMORY_LIMIT_<i> (0 means");
-	puts("none there), NVIDIA_GPU_MEMORY_LIMIT, NVIDIA_GPU_MEMORY_REQUEST. A CUQUOTA_ name wins over them.");
+	puts("Other names that are understood: CUDA_DEVICE_MEMORY_LIMIT and "
+	     "CUDA_DEVICE_MEMORY_LIMIT_<i> (0 means");
+	puts("none there), NVIDIA_GPU_MEMORY_LIMIT, NVIDIA_GPU_MEMORY_REQUEST. A CUQUOTA_ name "
+	     "wins over them.");
 }
 
 static void print_flag(const struct flag *flag)

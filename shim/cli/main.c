@@ -17,7 +17,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many letters must be added, dropped, changed or swapped to make `b` of `a`; words of up to 15 letters. */
+/* How many letters must be added, dropped, changed or swapped to make `b` of `a`;
+ * words of up to 15 letters. */
 static size_t distance(const char *a, const char *b)
 {
 	const size_t n = strlen(a), m = strlen(b);
@@ -47,7 +48,9 @@ static int unknown(const char *name)
 
 	for (size_t i = 0; i < sizeof(planned) / sizeof(*planned); i++) {
 		if (!strcmp(planned[i], name)) {
-			complain("`cuquota %s` does not exist yet; see `cuquota help` for what does", name);
+			complain("`cuquota %s` does not exist yet; see `cuquota help` for what "
+				 "does",
+				 name);
 			return STATUS_USAGE;
 		}
 	}
@@ -93,7 +96,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argv[1][0] == '-') {
-		complain("options follow the command, as in `cuquota run %s ... -- CMD`; see `cuquota help`", argv[1]);
+		complain("options follow the command, as in `cuquota run %s ... -- CMD`; see "
+			 "`cuquota help`",
+			 argv[1]);
 		return STATUS_USAGE;
 	}
 	command = command_find(argv[1]);

@@ -63,7 +63,8 @@ static uint64_t inode_of(const char *path)
 	return stat(path, &info) ? 0 : info.st_ino;
 }
 
-/* Is /proc/<here> the process that calls itself `pid` in the namespace? NSpid names it in each, the inner one last. */
+/* Is /proc/<here> the process that calls itself `pid` in the namespace? NSpid names it in each, the
+ * inner one last. */
 static bool is_process(const char *here, int pid, uint64_t pid_namespace)
 {
 	char path[64], line[256];
@@ -156,7 +157,9 @@ int command_ps(int argc, char **argv)
 		return STATUS_ERROR;
 	}
 	show = (struct show){
-		.only = wish.all || (owns(folder) && !identity_in_container(&identity_proc)) ? NULL : own_tenant(),
+		.only = wish.all || (owns(folder) && !identity_in_container(&identity_proc))
+				? NULL
+				: own_tenant(),
 		.columns = terminal_columns(),
 		.unicode = locale_is_utf8(),
 	};
@@ -164,8 +167,9 @@ int command_ps(int argc, char **argv)
 	if (!rc)
 		rc = cuquota_snapshot(ledgers, &snapshot);
 	if (rc) {
-		complain("%s: %s; nothing was started under cuquota yet, or CUQUOTA_DIR names another folder", folder,
-			 cuquota_strerror(rc));
+		complain("%s: %s; nothing was started under cuquota yet, or CUQUOTA_DIR names "
+			 "another folder",
+			 folder, cuquota_strerror(rc));
 		return STATUS_ERROR;
 	}
 	if (wish.json)

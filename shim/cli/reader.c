@@ -1,9 +1,9 @@
 /*
  * The reading API of include/cuquota/cuquota.h.
  *
- * Promises: writes nothing, takes no lock, waits for nobody. It stands on the ledger floor's segment.h and life.h, the
- * one exception to "cli includes base only": who is alive is told by the kernel's locks, and that test must be the same
- * one here as in the members.
+ * Promises: writes nothing, takes no lock, waits for nobody. It stands on the ledger floor's
+ * segment.h and life.h, the one exception to "cli includes base only": who is alive is told by the
+ * kernel's locks, and that test must be the same one here as in the members.
  */
 #include <cuquota/cuquota.h>
 
@@ -118,8 +118,8 @@ static bool is_promised(const struct cuquota_tenant *record, bool members, uint6
 	return members || !left || now_ns - left < keep;
 }
 
-static int read_tenant(const struct segment *segment, uint32_t index, const struct collected *all, uint64_t now_ns,
-		       struct cuquota_tenant_info *info)
+static int read_tenant(const struct segment *segment, uint32_t index, const struct collected *all,
+		       uint64_t now_ns, struct cuquota_tenant_info *info)
 {
 	const struct cuquota_tenant *const record = segment_tenant(segment, index);
 	struct cuquota_member_info *member;
@@ -127,7 +127,8 @@ static int read_tenant(const struct segment *segment, uint32_t index, const stru
 	*info = (struct cuquota_tenant_info){
 		.limit = __atomic_load_n(&record->limit, __ATOMIC_RELAXED),
 		.request = __atomic_load_n(&record->request, __ATOMIC_RELAXED),
-		.administered = !!(__atomic_load_n(&record->flags, __ATOMIC_RELAXED) & CUQUOTA_ADMINISTERED),
+		.administered = !!(__atomic_load_n(&record->flags, __ATOMIC_RELAXED) &
+				   CUQUOTA_ADMINISTERED),
 	};
 	copy_text(info->name, sizeof(info->name), record->name);
 	for (uint32_t i = 0; i < all->count; i++)
@@ -160,7 +161,8 @@ static uint64_t above(uint64_t a, uint64_t b)
 }
 
 /* By the rules of admission, idle credit counted as free. */
-static void work_out_free(const struct cuquota_device_info *device, struct cuquota_tenant_info *tenant)
+static void work_out_free(const struct cuquota_device_info *device,
+			  struct cuquota_tenant_info *tenant)
 {
 	uint64_t others = 0, others_promised = 0, room;
 
@@ -186,7 +188,8 @@ static void work_out_free(const struct cuquota_device_info *device, struct cuquo
 		tenant->lent = tenant->request;
 }
 
-static int read_tenants(const struct segment *segment, const struct collected *all, struct cuquota_device_info *device)
+static int read_tenants(const struct segment *segment, const struct collected *all,
+			struct cuquota_device_info *device)
 {
 	const uint64_t now_ns = segment_now_ns();
 	struct cuquota_tenant_info *tenant = calloc(segment->tenant_count, sizeof(*tenant));
@@ -197,7 +200,8 @@ static int read_tenants(const struct segment *segment, const struct collected *a
 	for (uint32_t i = 0; i < segment->tenant_count; i++) {
 		struct cuquota_tenant_info *const info = &tenant[device->tenant_count];
 
-		if (__atomic_load_n(&segment_tenant(segment, i)->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED)
+		if (__atomic_load_n(&segment_tenant(segment, i)->state, __ATOMIC_ACQUIRE) !=
+		    CUQUOTA_USED)
 			continue;
 		if (read_tenant(segment, i, all, now_ns, info))
 			return -ENOMEM;
@@ -213,7 +217,8 @@ static int read_tenants(const struct segment *segment, const struct collected *a
 	return 0;
 }
 
-static int read_device(const struct cuquota *ledgers, const char *uuid, struct cuquota_device_info *device)
+static int read_device(const struct cuquota *ledgers, const char *uuid,
+		       struct cuquota_device_info *device)
 {
 	struct collected all = {0};
 	struct segment segment;
@@ -221,7 +226,8 @@ static int read_device(const struct cuquota *ledgers, const char *uuid, struct c
 
 	memset(device, 0, sizeof(*device));
 	copy_text(device->uuid, sizeof(device->uuid), uuid);
-	device->error = segment_open(&segment, ledgers->folder, uuid, 0, SEGMENT_READER, device->why);
+	device->error = segment_open(&segment, ledgers->folder, uuid, 0, SEGMENT_READER,
+				     device->why);
 	if (device->error)
 		return 0;
 	device->bytes = __atomic_load_n(&segment.header->device_bytes, __ATOMIC_RELAXED);
@@ -261,7 +267,8 @@ static bool names_a_ledger(const char *name, char uuid[CUQUOTA_UUID_TEXT])
 
 static int by_uuid(const void *a, const void *b)
 {
-	return strcmp(((const struct cuquota_device_info *)a)->uuid, ((const struct cuquota_device_info *)b)->uuid);
+	return strcmp(((const struct cuquota_device_info *)a)->uuid,
+		      ((const struct cuquota_device_info *)b)->uuid);
 }
 
 static int add_device(struct cuquota *ledgers, const char *uuid)
@@ -320,7 +327,8 @@ int cuquota_snapshot(struct cuquota *ledgers, const struct cuquota_snapshot **sn
 	if (rc)
 		return rc;
 	if (ledgers->snapshot.device_count)
-		qsort(ledgers->device, ledgers->snapshot.device_count, sizeof(*ledgers->device), by_uuid);
+		qsort(ledgers->device, ledgers->snapshot.device_count, sizeof(*ledgers->device),
+		      by_uuid);
 	ledgers->snapshot.device = ledgers->device;
 	ledgers->snapshot.taken_ns = segment_now_ns();
 	*snapshot = &ledgers->snapshot;

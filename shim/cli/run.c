@@ -1,8 +1,8 @@
 /*
  * `cuquota run`: set the environment and become the command.
  *
- * Promises: a value that the library would refuse is refused here, by the same parser, before anything starts; what
- * else is preloaded stays preloaded; the library is named once.
+ * Promises: a value that the library would refuse is refused here, by the same parser, before
+ * anything starts; what else is preloaded stays preloaded; the library is named once.
  */
 #include "cli/cli.h"
 
@@ -26,7 +26,8 @@ struct wish {
 	const char *simulate;
 };
 
-/* Would the simulated driver understand it (tests/simgpu/README.md)? If not, it takes cards of its own choice. */
+/* Would the simulated driver understand it (tests/simgpu/README.md)? If not, it takes
+ * cards of its own choice. */
 static bool is_cards(const char *text)
 {
 	struct span rest = span_of(text);
@@ -44,8 +45,9 @@ static bool is_cards(const char *text)
 			size.length -= (size_t)(x + 1 - size.at);
 			size.at = x + 1;
 		}
-		if (strspn(size.at, "0123456789.kKmMgGtT") < size.length || size_parse(size, 0, &amount, &error) ||
-		    amount.value < 64ull << 20 || amount.value >= 512ull << 30 || count > SIMULATED_MOST)
+		if (strspn(size.at, "0123456789.kKmMgGtT") < size.length ||
+		    size_parse(size, 0, &amount, &error) || amount.value < 64ull << 20 ||
+		    amount.value >= 512ull << 30 || count > SIMULATED_MOST)
 			return false;
 		cards += count;
 	}
@@ -67,7 +69,8 @@ static int take(const struct flag *flag, const char *value, void *context)
 		return -1;
 	}
 	if (wish->simulate == value && !is_cards(value)) {
-		complain("--simulate=%s is not understood; write at most %d cards of 64M to 511G: 2x24G, or 24G,16G",
+		complain("--simulate=%s is not understood; write at most %d cards of 64M to 511G: "
+			 "2x24G, or 24G,16G",
 			 value, SIMULATED_MOST);
 		return -1;
 	}
@@ -106,7 +109,8 @@ static bool find_library(char found[PATH_MAX])
 	}
 	if (find_near(LIBRARY, "../lib/" LIBRARY, found))
 		return true;
-	complain(LIBRARY " is neither beside this program nor in ../lib; set CUQUOTA_LIB to its path");
+	complain(LIBRARY
+		 " is neither beside this program nor in ../lib; set CUQUOTA_LIB to its path");
 	return false;
 }
 
@@ -122,28 +126,31 @@ static bool goes_first(const char *path)
 {
 	const char *const name = base_name(path);
 
-	return !strncmp(name, "libasan", 7) || !strncmp(name, "libtsan", 7) || !strncmp(name, "libubsan", 8) ||
-	       !strncmp(name, "liblsan", 7);
+	return !strncmp(name, "libasan", 7) || !strncmp(name, "libtsan", 7) ||
+	       !strncmp(name, "libubsan", 8) || !strncmp(name, "liblsan", 7);
 }
 
 static bool is_library(const char *path, const char *library)
 {
 	char real[PATH_MAX];
 
-	return !strcmp(base_name(path), LIBRARY) || (realpath(path, real) && !strcmp(real, library));
+	return !strcmp(base_name(path), LIBRARY) ||
+	       (realpath(path, real) && !strcmp(real, library));
 }
 
 static int set_preload(const char *library)
 {
 	const char *const old = getenv("LD_PRELOAD");
 	const size_t size = strlen(library) + (old ? strlen(old) : 0) + 3;
-	char *const rest = strdup(old ? old : ""), *const first = calloc(1, size), *const after = calloc(1, size);
+	char *const rest = strdup(old ? old : ""), *const first = calloc(1, size),
+		    *const after = calloc(1, size);
 	char *value = NULL, *place = NULL;
 	int rc = -1;
 
 	if (!rest || !first || !after)
 		goto out;
-	for (const char *word = strtok_r(rest, ": ", &place); word; word = strtok_r(NULL, ": ", &place)) {
+	for (const char *word = strtok_r(rest, ": ", &place); word;
+	     word = strtok_r(NULL, ": ", &place)) {
 		char *const list = goes_first(word) ? first : after;
 
 		if (is_library(word, library))
@@ -177,8 +184,8 @@ static int set_simulated(void)
 	int rc;
 
 	if (!find_near("simgpu", "../lib/cuquota/simgpu", folder)) {
-		complain("the simulated driver is neither in simgpu/ beside this program nor in ../lib/cuquota/simgpu; "
-			 "build it with `make`");
+		complain("the simulated driver is neither in simgpu/ beside this program nor in "
+			 "../lib/cuquota/simgpu; build it with `make`");
 		return -1;
 	}
 	if (old && *old)
@@ -240,10 +247,12 @@ static bool find_program(const char *name, char found[PATH_MAX])
 
 	if (strchr(name, '/'))
 		return snprintf(found, PATH_MAX, "%s", name) < PATH_MAX;
-	for (path = path ? path : "/bin:/usr/bin"; *path; path += strcspn(path, ":"), path += *path == ':') {
+	for (path = path ? path : "/bin:/usr/bin"; *path;
+	     path += strcspn(path, ":"), path += *path == ':') {
 		const int length = (int)strcspn(path, ":");
 
-		if (snprintf(found, PATH_MAX, "%.*s/%s", length, path, name) < PATH_MAX && !access(found, X_OK))
+		if (snprintf(found, PATH_MAX, "%.*s/%s", length, path, name) < PATH_MAX &&
+		    !access(found, X_OK))
 			return true;
 	}
 	return false;
@@ -258,7 +267,8 @@ int command_run(int argc, char **argv)
 	if (first < 0)
 		return first == -2 ? 0 : STATUS_USAGE;
 	if (first == argc) {
-		complain("which command? as in `cuquota run --memory-limit 8G -- python3 train.py`");
+		complain(
+			"which command? as in `cuquota run --memory-limit 8G -- python3 train.py`");
 		return STATUS_USAGE;
 	}
 	if (check_settings())
@@ -266,7 +276,8 @@ int command_run(int argc, char **argv)
 	if (!find_library(library))
 		return STATUS_ERROR;
 	if (strpbrk(library, ": ")) {
-		complain("%s cannot be preloaded: LD_PRELOAD knows no way to write a colon or a space; move it",
+		complain("%s cannot be preloaded: LD_PRELOAD knows no way to write a colon or a "
+			 "space; move it",
 			 library);
 		return STATUS_ERROR;
 	}
@@ -275,7 +286,8 @@ int command_run(int argc, char **argv)
 	if (set_preload(library))
 		return STATUS_ERROR;
 	if (find_program(argv[first], program) && is_static(program))
-		complain("%s is statically linked: nothing can be preloaded into it, so NO limit holds for it",
+		complain("%s is statically linked: nothing can be preloaded into it, so NO limit "
+			 "holds for it",
 			 argv[first]);
 	execvp(argv[first], argv + first);
 	complain("cannot start %s: %s", argv[first], strerror(errno));

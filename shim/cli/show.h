@@ -16,8 +16,8 @@ struct show {
 void show_bars(const struct cuquota_snapshot *snapshot, const struct show *show);
 void show_json(const struct cuquota_snapshot *snapshot, const struct show *show);
 
-/* The process id of a member as seen from here: its own where the namespace is ours, else found in /proc by root;
- * 0 where it cannot be told. */
+/* The process id of a member as seen from here: its own where the namespace is ours, else found in
+ * /proc by root; 0 where it cannot be told. */
 int show_pid(const struct cuquota_member_info *member);
 
 #endif

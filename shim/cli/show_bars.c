@@ -49,11 +49,14 @@ static void put_cell(const struct show *show, int eighths)
 }
 
 /* `used` of `whole`, with a mark at `mark` (0: none). Anything above 0 shows. */
-static void put_bar(const struct show *show, int width, uint64_t used, uint64_t whole, uint64_t mark)
+static void put_bar(const struct show *show, int width, uint64_t used, uint64_t whole,
+		    uint64_t mark)
 {
 	const unsigned __int128 scale = (unsigned __int128)width * 8;
 	uint64_t eighths = whole ? (uint64_t)(used * scale / whole) : 0;
-	const int mark_cell = mark && mark < whole ? (int)((unsigned __int128)mark * (unsigned)width / whole) : -1;
+	const int mark_cell = mark && mark < whole
+				      ? (int)((unsigned __int128)mark * (unsigned)width / whole)
+				      : -1;
 
 	if (used && eighths < (show->unicode ? 1 : 4))
 		eighths = show->unicode ? 1 : 4;
@@ -64,8 +67,9 @@ static void put_bar(const struct show *show, int width, uint64_t used, uint64_t 
 		if (i == mark_cell)
 			fputs(show->unicode ? "┃" : "|", stdout);
 		else
-			put_cell(show, eighths >= from + 8 ? 8 : eighths > from ? (int)(eighths - from)
-										: 0);
+			put_cell(show, eighths >= from + 8 ? 8
+				       : eighths > from	   ? (int)(eighths - from)
+							   : 0);
 	}
 	fputs(show->unicode ? "▏" : "]", stdout);
 }
@@ -86,7 +90,8 @@ static void put_use(uint64_t used, uint64_t whole)
 	if (whole == AMOUNT_UNLIMITED)
 		snprintf(both, sizeof(both), "%10s", size_format(used, a));
 	else
-		snprintf(both, sizeof(both), "%10s of %10s", size_format(used, a), size_format(whole, b));
+		snprintf(both, sizeof(both), "%10s of %10s", size_format(used, a),
+			 size_format(whole, b));
 	put_column(both, SIZE_COLUMNS, 0);
 }
 
@@ -98,7 +103,8 @@ static void clean(const char *foreign, char *out, size_t size, size_t most)
 	text_add_foreign(&text, foreign, strlen(foreign), most);
 }
 
-static void show_member(const struct cuquota_member_info *member, uint64_t whole, const struct show *show)
+static void show_member(const struct cuquota_member_info *member, uint64_t whole,
+			const struct show *show)
 {
 	const int pid = show_pid(member);
 	char name[96], left[128];
@@ -116,8 +122,8 @@ static void show_member(const struct cuquota_member_info *member, uint64_t whole
 	putchar('\n');
 }
 
-static void show_tenant(const struct cuquota_device_info *device, const struct cuquota_tenant_info *tenant,
-			const struct show *show)
+static void show_tenant(const struct cuquota_device_info *device,
+			const struct cuquota_tenant_info *tenant, const struct show *show)
 {
 	const bool limited = tenant->limit != CUQUOTA_NONE;
 	const uint64_t whole = limited ? tenant->limit : device->bytes;
@@ -128,7 +134,8 @@ static void show_tenant(const struct cuquota_device_info *device, const struct c
 	put_use(tenant->used, tenant->limit);
 	put_bar(show, bar_width(show), tenant->used, whole, tenant->request);
 	if (tenant->request)
-		printf(" %s %s", size_format(tenant->request, size), tenant->promised ? "promised" : "asked for");
+		printf(" %s %s", size_format(tenant->request, size),
+		       tenant->promised ? "promised" : "asked for");
 	else if (!limited)
 		printf(" no limit");
 	if (tenant->lent)
@@ -167,7 +174,8 @@ static void show_device(const struct cuquota_device_info *device, const struct s
 void show_bars(const struct cuquota_snapshot *snapshot, const struct show *show)
 {
 	if (!snapshot->device_count)
-		printf("no ledger in %s: nobody has used a GPU under cuquota here\n", snapshot->folder);
+		printf("no ledger in %s: nobody has used a GPU under cuquota here\n",
+		       snapshot->folder);
 	for (uint32_t i = 0; i < snapshot->device_count; i++)
 		show_device(&snapshot->device[i], show);
 }

@@ -1,6 +1,6 @@
 /*
- * A snapshot as one JSON object. Bytes are plain numbers, a limit that is not set is null, text that is not UTF-8 is
- * replaced, so that every parser takes it.
+ * A snapshot as one JSON object. Bytes are plain numbers, a limit that is not set is null, text
+ * that is not UTF-8 is replaced, so that every parser takes it.
  */
 #include "cli/show.h"
 
@@ -23,8 +23,8 @@ static int utf8_length(const unsigned char *s)
 	for (int i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
 }
@@ -75,7 +75,8 @@ static void put_member(const struct cuquota_member_info *member)
 	put_number("peak", member->peak);
 	printf(",\"families\":{");
 	for (unsigned i = 0; i < CUQUOTA_FAMILIES; i++)
-		printf("%s\"%s\":%llu", i ? "," : "", families[i], (unsigned long long)member->family[i]);
+		printf("%s\"%s\":%llu", i ? "," : "", families[i],
+		       (unsigned long long)member->family[i]);
 	putchar('}');
 	put_number("refused_limit", member->refused_limit);
 	put_number("refused_guarantee", member->refused_guarantee);
@@ -97,8 +98,8 @@ static void put_tenant(const struct cuquota_tenant_info *tenant)
 	put_number("credit", tenant->credit);
 	put_number("free", tenant->free);
 	put_number("lent", tenant->lent);
-	printf(",\"promised\":%s,\"administered\":%s,\"members\":[", tenant->promised ? "true" : "false",
-	       tenant->administered ? "true" : "false");
+	printf(",\"promised\":%s,\"administered\":%s,\"members\":[",
+	       tenant->promised ? "true" : "false", tenant->administered ? "true" : "false");
 	for (uint32_t i = 0; i < tenant->member_count; i++) {
 		if (i)
 			putchar(',');

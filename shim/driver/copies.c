@@ -9,7 +9,8 @@
 #define NOTE_OWNER "cuquota"
 #define NOTE_COPY 1
 
-/* What a copy in another namespace is asked; the note holds its distance, so that it needs no export. */
+/* What a copy in another namespace is asked; the note holds its distance, so
+ * that it needs no export. */
 __attribute__((visibility("hidden"), used)) bool copy_adopt(const void *header, const char *path);
 
 __asm__(".pushsection .note.cuquota, \"a\", %note\n"
@@ -81,7 +82,8 @@ void *copy_lookup(const void *address, const void *header, const char *name)
 		const int32_t *note;
 		ElfW(Sym) *sym;
 
-		if (!dladdr(map->l_ld, &info) || !elf_image_mapped(&image, info.dli_fbase, map->l_name))
+		if (!dladdr(map->l_ld, &info) ||
+		    !elf_image_mapped(&image, info.dli_fbase, map->l_name))
 			continue;
 		note = elf_note(&image, NOTE_OWNER, NOTE_COPY);
 		if (!note)

@@ -1,8 +1,9 @@
 /*
- * What the front ends (frontend_*.S) ask: look at one call of a dl function and answer it or let it go on.
+ * What the front ends (frontend_*.S) ask: look at one call of a dl function and
+ * answer it or let it go on.
  *
- * Each function returns true: `result` is the answer; false: jump to `result`, the real function, with `arg`, which
- * may have been changed. They keep errno, and allocate nothing.
+ * Each function returns true: `result` is the answer; false: jump to `result`, the real function,
+ * with `arg`, which may have been changed. They keep errno, and allocate nothing.
  */
 #ifndef DRIVER_DOOR_H
 #define DRIVER_DOOR_H

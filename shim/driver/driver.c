@@ -1,8 +1,8 @@
 /*
  * The tables of the real functions; see driver.h.
  *
- * Filled without a lock, so that fork and threads that end need no care: every thread that comes before the flag is
- * set computes the same values from the same object and stores them.
+ * Filled without a lock, so that fork and threads that end need no care: every thread that comes
+ * before the flag is set computes the same values from the same object and stores them.
  */
 #include "driver/driver.h"
 
@@ -80,7 +80,8 @@ static void absent(const struct library *library)
 {
 	for (size_t i = 0; i < library->count; i++)
 		if (library->rows[i].slot != ROW_NO_SLOT)
-			__atomic_store_n(&library->table[library->rows[i].slot], library->absent, __ATOMIC_RELAXED);
+			__atomic_store_n(&library->table[library->rows[i].slot], library->absent,
+					 __ATOMIC_RELAXED);
 	__atomic_store_n(library->ready, true, __ATOMIC_RELEASE);
 }
 
@@ -92,7 +93,8 @@ static void library_load(struct library *library)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (library_loaded(library, &image) ||
-	    (loader_get()->open(library->file, RTLD_NOW | RTLD_LOCAL) && library_loaded(library, &image)))
+	    (loader_get()->open(library->file, RTLD_NOW | RTLD_LOCAL) &&
+	     library_loaded(library, &image)))
 		library_adopt(library, &image);
 	else
 		absent(library);

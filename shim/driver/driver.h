@@ -1,11 +1,13 @@
 /*
  * The real libraries: the driver (libcuda) and NVML, as tables of the functions that we call.
  *
- * Owns: the only inclusion of <cuda.h> and <nvml.h>, under the macros that make them declare every exported version of
- * a name under its own name. A wrapper that includes this file therefore fails to compile if its signature is wrong.
- * Promises: `real.sym` and `real_nvml.sym` may be called at any time, from any thread, also as the very first call of
- * the process, and are never NULL: what the loaded driver lacks answers "not found", and where there is no driver at
- * all everything answers "no device". They never lead back into a hook.
+ * Owns: the only inclusion of <cuda.h> and <nvml.h>, under the macros that make them declare every
+ * exported version of a name under its own name. A wrapper that includes this file therefore fails
+ * to compile if its signature is wrong.
+ * Promises: `real.sym` and `real_nvml.sym` may be called at any time, from any thread, also
+ * as the very first call of the process, and are never NULL: what the loaded driver lacks
+ * answers "not found", and where there is no driver at all everything answers "no device".
+ * They never lead back into a hook.
  * Must never: open a driver before somebody calls into it.
  */
 #ifndef DRIVER_DRIVER_H
@@ -65,7 +67,8 @@ static inline struct nvml_driver *nvml_driver_get(void)
 /* Is a limit or a request in force? Until the policy floor knows, yes. */
 bool limited(void);
 
-/* Another copy of this library came first in this process: wrappers of this one must do nothing of their own. */
+/* Another copy of this library came first in this process: wrappers of this one must do
+ * nothing of their own. */
 bool driver_aside(void);
 
 #endif

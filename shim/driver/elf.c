@@ -4,18 +4,23 @@
 #include <elf.h>
 #include <string.h>
 
-/* glibc adds the base to the dynamic section's pointers in place, musl leaves them as they are in the file. */
+/* glibc adds the base to the dynamic section's pointers in place, musl leaves them as
+ * they are in the file. */
 static const void *pointer(ElfW(Addr) base, ElfW(Addr) value)
 {
 	return (const void *)(value < base ? base + value : value);
 }
 
-bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *phdr, unsigned phnum, const char *path)
+bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *phdr,
+		    unsigned phnum, const char *path)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 	ElfW(Xword) soname = 0, rpath = 0, runpath = 0;
 
-	*image = (struct elf_image){.base = base, .phdr = phdr, .phnum = phnum, .path = path ? path : ""};
+	*image = (struct elf_image){.base = base,
+				    .phdr = phdr,
+				    .phnum = phnum,
+				    .path = path ? path : ""};
 	for (unsigned i = 0; i < phnum; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(base + phdr[i].p_vaddr);
@@ -59,7 +64,8 @@ bool elf_image_mapped(struct elf_image *image, const void *header, const char *p
 	phdr = (const void *)((const char *)header + elf->e_phoff);
 	for (unsigned i = 0; i < elf->e_phnum; i++)
 		if (phdr[i].p_type == PT_LOAD && phdr[i].p_offset == 0)
-			return elf_image_make(image, (ElfW(Addr))header - phdr[i].p_vaddr, phdr, elf->e_phnum, path);
+			return elf_image_make(image, (ElfW(Addr))header - phdr[i].p_vaddr, phdr,
+					      elf->e_phnum, path);
 	return false;
 }
 
@@ -73,7 +79,8 @@ static int each_step(struct dl_phdr_info *info, size_t size, void *arg)
 	const struct each *const each = arg;
 	struct elf_image image;
 
-	return elf_image_make(&image, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, info->dlpi_name) &&
+	return elf_image_make(&image, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+			      info->dlpi_name) &&
 	       each->visit(&image, each->arg);
 }
 
@@ -115,7 +122,8 @@ const struct elf_image *elf_self(void)
 	struct elf_image image;
 
 	/* Threads that come at once store the same values. */
-	if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE) && elf_image_mapped(&image, &__ehdr_start, "")) {
+	if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE) &&
+	    elf_image_mapped(&image, &__ehdr_start, "")) {
 		self = image;
 		__atomic_store_n(&known, true, __ATOMIC_RELEASE);
 	}
@@ -127,7 +135,8 @@ bool elf_holds(const struct elf_image *image, const void *address)
 	const ElfW(Addr) offset = (ElfW(Addr))address - image->base;
 
 	for (unsigned i = 0; i < image->phnum; i++)
-		if (image->phdr[i].p_type == PT_LOAD && offset - image->phdr[i].p_vaddr < image->phdr[i].p_memsz)
+		if (image->phdr[i].p_type == PT_LOAD &&
+		    offset - image->phdr[i].p_vaddr < image->phdr[i].p_memsz)
 			return true;
 	return false;
 }
@@ -210,7 +219,8 @@ ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name)
 
 void *elf_address(const struct elf_image *image, const ElfW(Sym) *symbol)
 {
-	void *const address = (void *)(image->base + __atomic_load_n(&symbol->st_value, __ATOMIC_ACQUIRE));
+	void *const address = (void *)(image->base +
+				       __atomic_load_n(&symbol->st_value, __ATOMIC_ACQUIRE));
 
 	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
 		return ((void *(*)(void))address)();
@@ -221,7 +231,8 @@ bool elf_named(const char *name, const char *stem)
 {
 	const size_t length = strlen(stem);
 
-	return name && !strncmp(name, stem, length) && (name[length] == '\0' || name[length] == '.');
+	return name && !strncmp(name, stem, length) &&
+	       (name[length] == '\0' || name[length] == '.');
 }
 
 const void *elf_note(const struct elf_image *image, const char *owner, uint32_t type)
@@ -238,7 +249,8 @@ const void *elf_note(const struct elf_image *image, const char *owner, uint32_t 
 			const char *const name = at + sizeof(*note);
 			const char *const desc = name + ((note->n_namesz + 3u) & ~3u);
 
-			if (note->n_type == type && note->n_namesz == strlen(owner) + 1 && !strcmp(name, owner))
+			if (note->n_type == type && note->n_namesz == strlen(owner) + 1 &&
+			    !strcmp(name, owner))
 				return desc;
 			at = desc + ((note->n_descsz + 3u) & ~3u);
 		}

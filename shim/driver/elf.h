@@ -2,9 +2,10 @@
  * ELF objects as they lie in memory.
  *
  * Owns: reading of program headers, dynamic sections, hash tables and notes of loaded objects.
- * Promises: no allocation, no lock but the dynamic linker's own, no call of dlsym or dlopen; may be used before the
- * real dlsym is known. An image stays valid as long as its object is loaded.
- * Must never: call back into the dynamic linker from inside elf_each (its lock order is load lock, then list lock).
+ * Promises: no allocation, no lock but the dynamic linker's own, no call of dlsym or dlopen; may be
+ * used before the real dlsym is known. An image stays valid as long as its object is loaded.
+ * Must never: call back into the dynamic linker from inside elf_each (its lock order is load lock,
+ * then list lock).
  */
 #ifndef DRIVER_ELF_H
 #define DRIVER_ELF_H
@@ -30,12 +31,14 @@ struct elf_image {
 };
 
 /* From what the dynamic linker told. False: not an image that can be looked into. */
-bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *phdr, unsigned phnum, const char *path);
+bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *phdr,
+		    unsigned phnum, const char *path);
 
 /* From the address of an ELF header in memory. */
 bool elf_image_mapped(struct elf_image *image, const void *header, const char *path);
 
-/* Each object of our own namespace in load order until `visit` returns true; that is then the result. */
+/* Each object of our own namespace in load order until `visit` returns true;
+ * that is then the result. */
 bool elf_each(bool (*visit)(const struct elf_image *image, void *arg), void *arg);
 
 /* The object of our own namespace that holds the address. */
@@ -47,11 +50,13 @@ const struct elf_image *elf_self(void);
 /* Does it lie in a loaded segment? */
 bool elf_holds(const struct elf_image *image, const void *address);
 
-/* The definition that dlsym would find in this very object, the default version first; NULL: none. */
+/* The definition that dlsym would find in this very object, the default
+ * version first; NULL: none. */
 ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name);
 void *elf_address(const struct elf_image *image, const ElfW(Sym) *symbol);
 
-/* Is `name` (a SONAME or file name without folder) the one that `stem` begins, as "libcuda.so" does "libcuda.so.1"? */
+/* Is `name` (a SONAME or file name without folder) the one that `stem` begins, as "libcuda.so" does
+ * "libcuda.so.1"? */
 bool elf_named(const char *name, const char *stem);
 
 /* The descriptor of the note of this owner and type, NULL: none. */

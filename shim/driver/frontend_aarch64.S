@@ -1,7 +1,9 @@
 /*
- * The front ends of dlsym, dlvsym, dlopen and dlmopen on AArch64; the reasons stand in frontend_x86_64.S.
+ * The front ends of dlsym, dlvsym, dlopen and dlmopen on AArch64; the reasons stand in
+ * frontend_x86_64.S.
  *
- * `bti c` allows the entry by an indirect call; the real function is entered by br x16, which `bti c` allows too.
+ * `bti c` allows the entry by an indirect call; the real function is entered by br x16,
+ * which `bti c` allows too.
  */
 #ifdef __aarch64__
 

@@ -1,9 +1,10 @@
 /*
  * The front ends of dlsym, dlvsym, dlopen and dlmopen on x86-64.
  *
- * The C library's own functions tell who calls by their return address: RTLD_NEXT and RTLD_DEFAULT, the caller's
- * RUNPATH and its namespace hang on it. So a front end keeps the arguments in a struct door_call (door.h), asks a C
- * function, and then either returns its answer or jumps, as if it had never been there, to the real one.
+ * The C library's own functions tell who calls by their return address: RTLD_NEXT and RTLD_DEFAULT,
+ * the caller's RUNPATH and its namespace hang on it. So a front end keeps the arguments in a struct
+ * door_call (door.h), asks a C function, and then either returns its answer or jumps, as if it had
+ * never been there, to the real one.
  * No return address is ever changed (shadow stacks hold), and each entry begins with endbr64.
  */
 #ifdef __x86_64__
@@ -18,7 +19,8 @@
 	.cfi_startproc
 	endbr64
 	movq	(%rsp), %rax
-	subq	$56, %rsp	/* struct door_call and 8 bytes, so that the stack is aligned for the call */
+	/* struct door_call and 8 bytes, so that the stack is aligned for the call */
+	subq	$56, %rsp
 	.cfi_adjust_cfa_offset 56
 	movq	%rdi, 0(%rsp)
 	movq	%rsi, 8(%rsp)

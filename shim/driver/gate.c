@@ -15,7 +15,8 @@ __attribute__((visibility("hidden"))) void *gate_pass(unsigned index);
 
 static struct gate {
 	void *function; /* set once, which takes the gate */
-	char name[64];	/* for the message; written by whoever took the gate, before anybody knows it */
+	char name[64];	/* for the message; written by whoever took the gate,
+			 * before anybody knows it */
 } gates[GATES];
 
 static CUresult refuse(void)
@@ -32,8 +33,8 @@ void gate_refused(const char *name)
 		bit = bit * 31 + *c;
 	bit = (uint64_t)1 << bit % 64;
 	if (!(__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit))
-		log_warn("%s is refused: this release does not know how much memory it takes, and a limit is set; "
-			 "a newer cuquota may know it",
+		log_warn("%s is refused: this release does not know how much memory it takes, and "
+			 "a limit is set; a newer cuquota may know it",
 			 name);
 }
 
@@ -50,8 +51,8 @@ void *gate_before(void *function, const char *name)
 	for (unsigned i = 0; i < GATES; i++) {
 		void *taken = NULL;
 
-		if (__atomic_compare_exchange_n(&gates[i].function, &taken, function, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(&gates[i].function, &taken, function, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			snprintf(gates[i].name, sizeof(gates[i].name), "%s", name);
 		else if (taken != function)
 			continue;
@@ -63,5 +64,6 @@ void *gate_before(void *function, const char *name)
 
 bool gate_is(const void *address)
 {
-	return address == (void *)refuse || (uintptr_t)address - (uintptr_t)gate_entries < sizeof(gate_entries);
+	return address == (void *)refuse ||
+	       (uintptr_t)address - (uintptr_t)gate_entries < sizeof(gate_entries);
 }

@@ -1,6 +1,6 @@
 /*
- * The gates of gate.h on x86-64: each keeps every register that can hold an argument, asks gate_pass, and jumps where
- * it says.
+ * The gates of gate.h on x86-64: each keeps every register that can hold an argument, asks
+ * gate_pass, and jumps where it says.
  */
 #ifdef __x86_64__
 #include "driver/gate_count.h"
@@ -11,7 +11,8 @@
 gate_common:
 	.cfi_startproc
 	endbr64
-	subq	$184, %rsp	/* six registers, eight of 16 bytes, 8 bytes to align the stack for the call */
+	/* six registers, eight of 16 bytes, 8 bytes to align the stack for the call */
+	subq	$184, %rsp
 	.cfi_adjust_cfa_offset 184
 	movq	%rdi, 0(%rsp)
 	movq	%rsi, 8(%rsp)

@@ -76,8 +76,9 @@ bool library_holds(const void *address)
 }
 
 /*
- * Fills the table from the symbol table as the file has it. Of threads that come at once each stores the same values;
- * one that finds a wrapper of ours there comes after the patching, and the table is full.
+ * Fills the table from the symbol table as the file has it. Of threads that come at once
+ * each stores the same values; one that finds a wrapper of ours there comes after the
+ * patching, and the table is full.
  */
 static void fill(const struct library *library, const struct elf_image *image)
 {
@@ -107,7 +108,9 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	int protection = PROT_READ;
 
 	for (size_t i = 0; i < library->count; i++) {
-		const ElfW(Sym) *const sym = library->rows[i].hook ? elf_symbol(image, library->rows[i].name) : NULL;
+		const ElfW(Sym) *const sym = library->rows[i].hook
+						     ? elf_symbol(image, library->rows[i].name)
+						     : NULL;
 
 		if (sym && (ElfW(Addr))sym < low)
 			low = (ElfW(Addr))sym;
@@ -122,12 +125,14 @@ static void rewrite(const struct library *library, const struct elf_image *image
 
 		/* An old link has code in the same segment, which others may be running. */
 		if (phdr->p_type == PT_LOAD && low - image->base - phdr->p_vaddr < phdr->p_memsz)
-			protection = (phdr->p_flags & PF_R ? PROT_READ : 0) | (phdr->p_flags & PF_W ? PROT_WRITE : 0) |
+			protection = (phdr->p_flags & PF_R ? PROT_READ : 0) |
+				     (phdr->p_flags & PF_W ? PROT_WRITE : 0) |
 				     (phdr->p_flags & PF_X ? PROT_EXEC : 0);
 	}
 	low &= -page;
 	if (mprotect((void *)low, high - low, protection | PROT_WRITE)) {
-		log_warn("cannot rewrite the symbol table of %s: %s; programs that read it themselves are not covered",
+		log_warn("cannot rewrite the symbol table of %s: %s; programs that read it "
+			 "themselves are not covered",
 			 image->path, strerror(errno));
 		return;
 	}
@@ -136,14 +141,15 @@ static void rewrite(const struct library *library, const struct elf_image *image
 		ElfW(Sym) *const sym = row->hook ? elf_symbol(image, row->name) : NULL;
 
 		if (sym)
-			__atomic_store_n(&sym->st_value, own ? (ElfW(Addr))row->hook - image->base : 0,
+			__atomic_store_n(&sym->st_value,
+					 own ? (ElfW(Addr))row->hook - image->base : 0,
 					 __ATOMIC_RELEASE);
 	}
 	mprotect((void *)low, high - low, protection);
 }
 
-/* One thread at a time, since the pages are made read-only again; the others wait for it, though not for long. False:
- * it is done already, or will be. */
+/* One thread at a time, since the pages are made read-only again; the others wait for it, though
+ * not for long. False: it is done already, or will be. */
 static bool take_patch(int *patch)
 {
 	const int self = getpid();
@@ -153,9 +159,11 @@ static bool take_patch(int *patch)
 
 		if (owner == PATCHED)
 			return false;
-		/* A PID that is not ours: we are a child forked while a thread of the parent was at it. */
+		/* A PID that is not ours: we are a child forked while a thread of
+		 * the parent was at it. */
 		if (owner != self &&
-		    __atomic_compare_exchange_n(patch, &owner, self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(patch, &owner, self, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
 			return true;
 		sched_yield();
 	}
@@ -207,7 +215,8 @@ static size_t span(const struct elf_image *image)
 	size_t end = 0;
 
 	for (unsigned i = 0; i < image->phnum; i++)
-		if (image->phdr[i].p_type == PT_LOAD && image->phdr[i].p_vaddr + image->phdr[i].p_memsz > end)
+		if (image->phdr[i].p_type == PT_LOAD &&
+		    image->phdr[i].p_vaddr + image->phdr[i].p_memsz > end)
 			end = image->phdr[i].p_vaddr + image->phdr[i].p_memsz;
 	return end;
 }
@@ -220,15 +229,16 @@ bool library_adopt(struct library *library, const struct elf_image *image)
 
 	if (!own && library_loaded(library, &first)) {
 		__atomic_store_n(&library->bytes, span(&first), __ATOMIC_RELAXED);
-		if (__atomic_compare_exchange_n(&library->base, &own, first.base, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(&library->base, &own, first.base, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			own = first.base;
 		loader_get()->open(first.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 		fill(library, &first);
 		if (!copy_aside())
 			rewrite_own(library, &first);
 		log_debug("%s is the process's own %s", first.path, library->stem);
-	} else if (image->base == own && __atomic_load_n(&library->patch, __ATOMIC_ACQUIRE) != PATCHED) {
+	} else if (image->base == own &&
+		   __atomic_load_n(&library->patch, __ATOMIC_ACQUIRE) != PATCHED) {
 		fill(library, image);
 		if (!copy_aside())
 			rewrite_own(library, image);

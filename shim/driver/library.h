@@ -1,9 +1,11 @@
 /*
- * The two real libraries as the doors see them: rows of names, and the object in memory that is the process's own.
+ * The two real libraries as the doors see them: rows of names, and the object in memory
+ * that is the process's own.
  *
- * The first copy of a library that a program reaches, which is the first in load order, becomes the process's own: the
- * real calls go to it, it is never unloaded, and in its symbol table in memory the hooked names lead to our wrappers,
- * so that whoever reads that table by himself finds them too. In any other copy the hooked names are taken away.
+ * The first copy of a library that a program reaches, which is the first in load order, becomes the
+ * process's own: the real calls go to it, it is never unloaded, and in its symbol table in memory
+ * the hooked names lead to our wrappers, so that whoever reads that table by himself finds them
+ * too. In any other copy the hooked names are taken away.
  */
 #ifndef DRIVER_LIBRARY_H
 #define DRIVER_LIBRARY_H

@@ -11,7 +11,8 @@ bool loader_is_libc(const struct elf_image *image)
 	const char *const name = image->soname ? image->soname : slash ? slash + 1
 								       : image->path;
 
-	return !strncmp(name, "libc.", 5) || !strncmp(name, "libdl.", 6) || !strncmp(name, "ld-musl", 7);
+	return !strncmp(name, "libc.", 5) || !strncmp(name, "libdl.", 6) ||
+	       !strncmp(name, "ld-musl", 7);
 }
 
 static void fill(const struct elf_image *image, void **entry, const char *name)

@@ -1,9 +1,10 @@
 /*
  * The dynamic linker's own dlsym, dlvsym, dlopen and dlmopen.
  *
- * Owns: finding them without dlsym, by a walk of libc's symbol table: those names are this library's own here.
- * Promises: no recursion into our front ends, no allocation, right before any constructor ran. What the C library
- * lacks (dlvsym and dlmopen on musl) is NULL.
+ * Owns: finding them without dlsym, by a walk of libc's symbol table: those names are this
+ * library's own here.
+ * Promises: no recursion into our front ends, no allocation, right before any constructor ran. What
+ * the C library lacks (dlvsym and dlmopen on musl) is NULL.
  */
 #ifndef DRIVER_LOADER_H
 #define DRIVER_LOADER_H

@@ -1,8 +1,9 @@
 /*
  * What happens before dlopen and dlmopen go on; see door.h.
  *
- * A driver that the call would load is loaded first, by us, along the caller's own search path, so that it is adopted
- * (library.h) before the caller can look into it; the caller's call then finds it loaded. Only then comes the jump.
+ * A driver that the call would load is loaded first, by us, along the caller's own search path, so
+ * that it is adopted (library.h) before the caller can look into it; the caller's call then finds
+ * it loaded. Only then comes the jump.
  */
 #include "base/log.h"
 #include "driver/copies.h"
@@ -31,7 +32,8 @@ static void *int_to_arg(long value)
 	return (void *)value;
 }
 
-/* Opens a driver in our namespace and adopts it. `flags` are the caller's: what is not to be loaded is not loaded. */
+/* Opens a driver in our namespace and adopts it. `flags` are the caller's: what is not to be loaded
+ * is not loaded. */
 static void open_here(struct library *library, const char *path, int flags)
 {
 	struct elf_image image;
@@ -43,9 +45,10 @@ static void open_here(struct library *library, const char *path, int flags)
 	if (!handle)
 		return;
 	if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info) &&
-	    elf_image_mapped(&image, info.dli_fbase, map->l_name) && library_of(&image) == library &&
-	    library_adopt(library, &image))
-		dlclose(handle); /* it is pinned; any other copy stays for the caller's own call to find */
+	    elf_image_mapped(&image, info.dli_fbase, map->l_name) &&
+	    library_of(&image) == library && library_adopt(library, &image))
+		/* it is pinned; any other copy stays for the caller's own call to find */
+		dlclose(handle);
 }
 
 /* The driver that `file` is, in any spelling. `path` is where it will be found. */
@@ -107,7 +110,8 @@ static bool own_path(char path[PATH_MAX])
 
 			*end = '\0';
 			slash = strchr(begin, '/');
-			found = slash && sscanf(begin, "%lx-%lx", &low, &high) == 2 && low <= self && self < high &&
+			found = slash && sscanf(begin, "%lx-%lx", &low, &high) == 2 &&
+				low <= self && self < high &&
 				snprintf(path, PATH_MAX, "%s", slash) < PATH_MAX;
 		}
 		held = strlen(begin);
@@ -118,7 +122,8 @@ static bool own_path(char path[PATH_MAX])
 	return found;
 }
 
-/* Makes the new namespace ourselves, with a copy of this library at its head, and gives its number. */
+/* Makes the new namespace ourselves, with a copy of this library at its head,
+ * and gives its number. */
 static bool new_namespace(long *number)
 {
 	char path[PATH_MAX];
@@ -131,7 +136,8 @@ static bool new_namespace(long *number)
 	if (!handle && dladdr((void *)new_namespace, &info))
 		handle = loader_get()->mopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
 	if (!handle || dlinfo(handle, RTLD_DI_LMID, &id)) {
-		log_warn("cannot load this library into a new namespace: %s", handle ? "no number" : dlerror());
+		log_warn("cannot load this library into a new namespace: %s",
+			 handle ? "no number" : dlerror());
 		return false;
 	}
 	*number = id;
@@ -160,7 +166,9 @@ static void prepare_namespace(struct door_call *call, const char *file)
 		call->arg[2] = int_to_arg(mode & ~RTLD_DEEPBIND);
 
 	library = target(call->caller, file, path);
-	handle = library ? loader_get()->mopen(id, path, RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD)) : NULL;
+	handle = library ? loader_get()->mopen(id, path,
+					       RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD))
+			 : NULL;
 	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info))
 		copy_lookup(map->l_ld, info.dli_fbase, library->rows[0].name);
 }

@@ -1,9 +1,9 @@
 /*
  * The driver's own resolver, cuGetProcAddress in both versions.
  *
- * Rule: the driver is asked first and says whether there is anything. What it answered is then known by name, version
- * and flags (a table out of NVIDIA's header) and, where that fails, by its address. Unknown ABIs of a newer driver are
- * refused if they allocate, else passed.
+ * Rule: the driver is asked first and says whether there is anything. What it answered is then
+ * known by name, version and flags (a table out of NVIDIA's header) and, where that fails, by its
+ * address. Unknown ABIs of a newer driver are refused if they allocate, else passed.
  */
 #include "driver/driver.h"
 
@@ -28,8 +28,9 @@ static const struct version versions[] = {
 #undef VERSION
 };
 
-/* The symbol that answers: of the per-thread variants if these are asked for and there are any, else of the plain
- * versions, the newest that is not newer than asked. NULL: a name, or a time, that the header does not know. */
+/* The symbol that answers: of the per-thread variants if these are asked for and there are any,
+ * else of the plain versions, the newest that is not newer than asked. NULL: a name, or a time,
+ * that the header does not know. */
 static const struct version *version_find(const char *name, int asked, cuuint64_t flags)
 {
 	const struct version *plain = NULL, *per_thread = NULL;
@@ -44,7 +45,8 @@ static const struct version *version_find(const char *name, int asked, cuuint64_
 		else
 			high = middle;
 	}
-	for (; low < sizeof(versions) / sizeof(*versions) && !strcmp(versions[low].name, name); low++) {
+	for (; low < sizeof(versions) / sizeof(*versions) && !strcmp(versions[low].name, name);
+	     low++) {
 		const struct version *const v = &versions[low];
 
 		any |= v->per_thread;
@@ -84,7 +86,8 @@ static CUresult unknown(const struct question *question, const char *name, void 
 	return rc;
 }
 
-static CUresult substitute(const struct question *question, const char *name, void **pfn, int version)
+static CUresult substitute(const struct question *question, const char *name, void **pfn,
+			   int version)
 {
 	struct library *const library = &libraries[LIBRARY_CUDA];
 	CUresult rc = ask(question, name, pfn, version);
@@ -109,7 +112,8 @@ static CUresult substitute(const struct question *question, const char *name, vo
 		CUdriverProcAddressQueryResult ignored = 0;
 		struct question at_ours = *question;
 
-		/* Not the exported function. The same ABI behind another address, or a later one? */
+		/* Not the exported function. The same ABI behind another
+		 * address, or a later one? */
 		at_ours.status = question->status ? &ignored : NULL;
 		if (ask(&at_ours, name, &again, known->version) == CUDA_SUCCESS && again == *pfn) {
 			*pfn = row->hook;

@@ -1,10 +1,11 @@
 /*
  * What dlsym and dlvsym answer; see door.h.
  *
- * Owns: the rule for each name of the .def files, for the four doors' own names, and for allocators that nobody here
- * knows. Every other name goes straight to the real function.
- * Promises: a name is answered only if the real look-up, in that handle, would have found it in a driver; what another
- * library defines under such a name is that library's. A caller inside the driver gets the driver's own functions.
+ * Owns: the rule for each name of the .def files, for the four doors' own names, and for allocators
+ * that nobody here knows. Every other name goes straight to the real function.
+ * Promises: a name is answered only if the real look-up, in that handle, would have found it in a
+ * driver; what another library defines under such a name is that library's. A caller inside the
+ * driver gets the driver's own functions.
  */
 #include "driver/resolve.h"
 
@@ -29,7 +30,8 @@ struct query {
 	const struct row *row;	 /* NULL: an unknown allocator, or one of the doors' names */
 };
 
-/* The real look-up, with us as the caller. Never by a jump: RTLD_NEXT would be after whoever called us. */
+/* The real look-up, with us as the caller. Never by a jump: RTLD_NEXT would be
+ * after whoever called us. */
 static __attribute__((noinline)) void *ask(const struct query *query, void *handle)
 {
 	void *volatile answer;
@@ -43,7 +45,8 @@ static __attribute__((noinline)) void *ask(const struct query *query, void *hand
 
 bool resolve_is_allocator(const char *name)
 {
-	static const char *const kinds[] = {"cuMem", "cuArray", "cuMipmapped", "cuGraph", "cuMulticast"};
+	static const char *const kinds[] = {"cuMem", "cuArray", "cuMipmapped", "cuGraph",
+					    "cuMulticast"};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i], strlen(kinds[i])))
@@ -82,7 +85,8 @@ static void *judge(const struct query *query, void *found)
 
 		if (answer || !query->row || !query->row->hook)
 			return answer ? answer : found;
-		log_warn("%s is refused from %s: its namespace was made without this library", query->name, image.path);
+		log_warn("%s is refused from %s: its namespace was made without this library",
+			 query->name, image.path);
 		return refuse();
 	}
 	if (!library_adopt(library, &own))
@@ -92,7 +96,8 @@ static void *judge(const struct query *query, void *found)
 	return gate_before(found, query->name);
 }
 
-/* What the program's own scope has behind us: a definition of ours is real only if there is one of a driver's too. */
+/* What the program's own scope has behind us: a definition of ours is real only if there is one of
+ * a driver's too. */
 static void *ask_global(const struct query *query)
 {
 	struct elf_image image;
@@ -102,7 +107,8 @@ static void *ask_global(const struct query *query)
 	/* A copy that stands aside exports the same names. */
 	if (found && !elf_holds(elf_self(), found) && dladdr(found, &info) &&
 	    elf_image_mapped(&image, info.dli_fbase, info.dli_fname) && copy_is(&image))
-		return query->row && library_loaded(query->library, &image) ? query->row->hook : NULL;
+		return query->row && library_loaded(query->library, &image) ? query->row->hook
+									    : NULL;
 	return found ? judge(query, found) : NULL;
 }
 
@@ -203,9 +209,10 @@ static bool is_driver(const void *address, const struct library *library)
 	Dl_info info;
 
 	/* Before it is adopted too: its constructors run while we open it. */
-	return library_holds(address) || (dladdr(address, &info) &&
-					  elf_image_mapped(&image, info.dli_fbase, info.dli_fname) &&
-					  library_of(&image) == library);
+	return library_holds(address) ||
+	       (dladdr(address, &info) &&
+		elf_image_mapped(&image, info.dli_fbase, info.dli_fname) &&
+		library_of(&image) == library);
 }
 
 /* For a caller inside the driver: never a hook. */
@@ -226,8 +233,8 @@ static void *front_end(const char *name, void *found)
 	struct elf_image image;
 	Dl_info info;
 
-	if (!found || !dladdr(found, &info) || !elf_image_mapped(&image, info.dli_fbase, info.dli_fname) ||
-	    !loader_is_libc(&image))
+	if (!found || !dladdr(found, &info) ||
+	    !elf_image_mapped(&image, info.dli_fbase, info.dli_fname) || !loader_is_libc(&image))
 		return NULL;
 	if (!strcmp(name, "dlsym"))
 		return (void *)dlsym;
@@ -259,7 +266,8 @@ static bool decide_door(const struct query *query, void **answer)
 
 static bool door_name(const char *name)
 {
-	return !strcmp(name, "dlsym") || !strcmp(name, "dlvsym") || !strcmp(name, "dlopen") || !strcmp(name, "dlmopen");
+	return !strcmp(name, "dlsym") || !strcmp(name, "dlvsym") || !strcmp(name, "dlopen") ||
+	       !strcmp(name, "dlmopen");
 }
 
 static bool resolve(struct door_call *call, const char *version)

@@ -16,7 +16,8 @@
 #define DEEPEST 8     /* dependencies of dependencies of ... */
 #define FILES_MOST 64 /* that are read for one answer */
 
-/* A file mapped to be read, and the parts of its dynamic section. Offsets are checked against its size. */
+/* A file mapped to be read, and the parts of its dynamic section. Offsets are
+ * checked against its size. */
 struct file {
 	const char *path;
 	const char *map;
@@ -117,8 +118,10 @@ static bool join(char path[PATH_MAX], const char *folder, size_t length, const c
 	return n > 0 && n < PATH_MAX && !access(path, R_OK);
 }
 
-/* A run path as the file has it: folders apart by ':', $ORIGIN the folder of `origin`. Others are left out. */
-static bool search_run_path(const char *folders, const char *origin, const char *file, char path[PATH_MAX])
+/* A run path as the file has it: folders apart by ':', $ORIGIN the folder of
+ * `origin`. Others are left out. */
+static bool search_run_path(const char *folders, const char *origin, const char *file,
+			    char path[PATH_MAX])
 {
 	const char *const slash = strrchr(origin, '/');
 	char folder[PATH_MAX];
@@ -132,22 +135,26 @@ static bool search_run_path(const char *folders, const char *origin, const char 
 			skip = 7;
 		else if (!strncmp(folders, "${ORIGIN}", 9))
 			skip = 9;
-		n = snprintf(folder, sizeof(folder), "%.*s%.*s", skip ? (int)(slash ? slash - origin : 1) : 0,
-			     slash ? origin : ".", (int)(length - skip), folders + skip);
-		if (n > 0 && n < (int)sizeof(folder) && !strchr(folder, '$') && join(path, folder, n, file))
+		n = snprintf(folder, sizeof(folder), "%.*s%.*s",
+			     skip ? (int)(slash ? slash - origin : 1) : 0, slash ? origin : ".",
+			     (int)(length - skip), folders + skip);
+		if (n > 0 && n < (int)sizeof(folder) && !strchr(folder, '$') &&
+		    join(path, folder, n, file))
 			return true;
 		folders += length + (folders[length] == ':');
 	}
 	return false;
 }
 
-/* The linker's own default folders come after its cache. It does not say which they are (dls_flags is 0). */
+/* The linker's own default folders come after its cache. It does not say which they
+ * are (dls_flags is 0). */
 static bool is_default(const char *folder)
 {
 	return !strncmp(folder, "/lib", 4) || !strncmp(folder, "/usr/lib", 8);
 }
 
-/* The search path that the dynamic linker itself gives for the caller; `defaults`: its default folders too. */
+/* The search path that the dynamic linker itself gives for the caller; `defaults`:
+ * its default folders too. */
 static bool search_linker(const void *caller, const char *file, bool defaults, char path[PATH_MAX])
 {
 #ifdef __GLIBC__
@@ -159,8 +166,8 @@ static bool search_linker(const void *caller, const char *file, bool defaults, c
 	Dl_info info;
 
 	if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
-	    dlinfo(map, RTLD_DI_SERINFOSIZE, &buffer.info) || buffer.info.dls_size > sizeof(buffer) ||
-	    dlinfo(map, RTLD_DI_SERINFO, &buffer.info))
+	    dlinfo(map, RTLD_DI_SERINFOSIZE, &buffer.info) ||
+	    buffer.info.dls_size > sizeof(buffer) || dlinfo(map, RTLD_DI_SERINFO, &buffer.info))
 		return false;
 	for (unsigned i = 0; i < buffer.info.dls_cnt; i++) {
 		const Dl_serpath *const folder = &buffer.info.dls_serpath[i];
@@ -210,10 +217,13 @@ static bool search_cache(const char *name, char path[PATH_MAX])
 		const size_t bytes = map + st.st_size - base;
 
 		entry = (const void *)(head + 1);
-		for (uint32_t i = 0; i < head->count && (const char *)(entry + i + 1) <= base + bytes && !found; i++)
+		for (uint32_t i = 0;
+		     i < head->count && (const char *)(entry + i + 1) <= base + bytes && !found;
+		     i++)
 			if (entry[i].key < bytes && entry[i].value < bytes &&
 			    !strncmp(base + entry[i].key, name, bytes - entry[i].key))
-				found = snprintf(path, PATH_MAX, "%s", base + entry[i].value) < PATH_MAX;
+				found = snprintf(path, PATH_MAX, "%s", base + entry[i].value) <
+					PATH_MAX;
 	}
 	munmap(map, st.st_size);
 	return found;
@@ -221,7 +231,9 @@ static bool search_cache(const char *name, char path[PATH_MAX])
 
 static const char *needed(const struct file *file, size_t index)
 {
-	return file->dynamic[index].d_tag == DT_NEEDED ? string(file, file->dynamic[index].d_un.d_val) : NULL;
+	return file->dynamic[index].d_tag == DT_NEEDED
+		       ? string(file, file->dynamic[index].d_un.d_val)
+		       : NULL;
 }
 
 struct library *search_is_driver(const char *path)
@@ -264,8 +276,10 @@ unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
 	return needs;
 }
 
-/* As the linker searches: run path of who needs it, the caller's path, the cache, the default folders. */
-static bool find(const void *caller, const char *name, const struct file *parent, char path[PATH_MAX])
+/* As the linker searches: run path of who needs it, the caller's path, the
+ * cache, the default folders. */
+static bool find(const void *caller, const char *name, const struct file *parent,
+		 char path[PATH_MAX])
 {
 	const char *folders = parent ? value(parent, DT_RUNPATH) : NULL;
 
@@ -278,7 +292,8 @@ static bool find(const void *caller, const char *name, const struct file *parent
 	       search_linker(caller, name, true, path);
 }
 
-static bool reaches(const void *caller, const char *name, const struct file *parent, int depth, int *files)
+static bool reaches(const void *caller, const char *name, const struct file *parent, int depth,
+		    int *files)
 {
 	bool answer = library_named(name) != NULL;
 	char path[PATH_MAX];
@@ -290,7 +305,8 @@ static bool reaches(const void *caller, const char *name, const struct file *par
 		return false;
 
 	for (int i = 0; i < LIBRARIES && !answer; i++)
-		answer = memmem(file.map, file.bytes, libraries[i].stem, strlen(libraries[i].stem)) != NULL;
+		answer = memmem(file.map, file.bytes, libraries[i].stem,
+				strlen(libraries[i].stem)) != NULL;
 	for (size_t i = 0; i < file.entries && file.dynamic[i].d_tag != DT_NULL && !answer; i++) {
 		const char *const need = needed(&file, i);
 

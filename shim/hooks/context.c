@@ -7,7 +7,8 @@ CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
 	struct context_change change;
 	const CUresult rc = context_make(&change, CONTEXT_CREATE, dev);
 
-	return rc == CUDA_SUCCESS ? context_made(&change, real.cuCtxCreate(pctx, flags, dev), pctx) : rc;
+	return rc == CUDA_SUCCESS ? context_made(&change, real.cuCtxCreate(pctx, flags, dev), pctx)
+				  : rc;
 }
 
 CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
@@ -15,11 +16,13 @@ CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 	struct context_change change;
 	const CUresult rc = context_make(&change, CONTEXT_CREATE, dev);
 
-	return rc == CUDA_SUCCESS ? context_made(&change, real.cuCtxCreate_v2(pctx, flags, dev), pctx) : rc;
+	return rc == CUDA_SUCCESS
+		       ? context_made(&change, real.cuCtxCreate_v2(pctx, flags, dev), pctx)
+		       : rc;
 }
 
-CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags,
-			CUdevice dev)
+CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
+			unsigned int flags, CUdevice dev)
 {
 	struct context_change change;
 	CUresult rc = context_make(&change, CONTEXT_CREATE, dev);
@@ -30,7 +33,8 @@ CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int n
 	return context_made(&change, rc, pctx);
 }
 
-CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev)
+CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
+			CUdevice dev)
 {
 	struct context_change change;
 	CUresult rc = context_make(&change, CONTEXT_CREATE, dev);
@@ -78,7 +82,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 	struct context_change change;
 	const CUresult rc = context_make(&change, CONTEXT_RETAIN, dev);
 
-	return rc == CUDA_SUCCESS ? context_made(&change, real.cuDevicePrimaryCtxRetain(pctx, dev), pctx) : rc;
+	return rc == CUDA_SUCCESS
+		       ? context_made(&change, real.cuDevicePrimaryCtxRetain(pctx, dev), pctx)
+		       : rc;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
@@ -114,7 +120,8 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 }
 
 /* It may make the primary context and keep it: not counted yet. */
-CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags)
+CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
+			  unsigned int flags)
 {
 	const CUresult rc = claim_uncharged(__func__);
 

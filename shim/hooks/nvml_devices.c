@@ -1,10 +1,12 @@
 /*
- * Which devices NVML shows. Hidden means absent: not counted, not found by any name, and the indices close up.
- * NVML is asked first, so that what it says about its own state (not initialised, a bad argument) stays what it says.
+ * Which devices NVML shows. Hidden means absent: not counted, not found by any name, and the
+ * indices close up. NVML is asked first, so that what it says about its own state (not initialised,
+ * a bad argument) stays what it says.
  */
 #include "policy/visible.h"
 
-/* The list with NVML's indices, which are not asked for where all is seen. NULL: nothing may be shown. */
+/* The list with NVML's indices, which are not asked for where all is seen. NULL:
+ * nothing may be shown. */
 static const struct visible *shown(void)
 {
 	const struct visible *const list = visible_get(false);
@@ -12,7 +14,8 @@ static const struct visible *shown(void)
 	return !list || list->all ? list : visible_get(true);
 }
 
-/* The GPUs of the list, each once: several instances may lie on one. NULL: there are not so many. */
+/* The GPUs of the list, each once: several instances may lie on one. NULL:
+ * there are not so many. */
 static const struct visible_device *gpu_at(const struct visible *list, unsigned place)
 {
 	for (unsigned i = 0; i < list->count; i++)
@@ -41,7 +44,9 @@ static const struct visible_device *gpu_of(const struct visible *list, nvmlDevic
 	    !uuid_parse(span_of(text), &uuid))
 		found = visible_find(list, &uuid);
 	/* An instance may be seen when the whole GPU may. */
-	if (!found && real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) == NVML_SUCCESS &&
+	if (!found &&
+	    real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) ==
+		    NVML_SUCCESS &&
 	    real_nvml.nvmlDeviceGetUUID(parent, text, sizeof(text)) == NVML_SUCCESS &&
 	    !uuid_parse(span_of(text), &uuid)) {
 		found = visible_find(list, &uuid);
@@ -156,7 +161,8 @@ nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const nvmlUUID_t *uuid, nvmlDevice_t *de
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *device)
 {
 	nvmlDevice_t handle = NULL;
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleByPciBusId(pciBusId, device ? &handle : NULL);
+	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleByPciBusId(pciBusId,
+									device ? &handle : NULL);
 
 	return found(rc, handle, device);
 }
@@ -164,7 +170,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *d
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device)
 {
 	nvmlDevice_t handle = NULL;
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleByPciBusId_v2(pciBusId, device ? &handle : NULL);
+	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleByPciBusId_v2(pciBusId,
+									   device ? &handle : NULL);
 
 	return found(rc, handle, device);
 }
@@ -172,7 +179,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t
 nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *device)
 {
 	nvmlDevice_t handle = NULL;
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleBySerial(serial, device ? &handle : NULL);
+	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetHandleBySerial(serial,
+								      device ? &handle : NULL);
 
 	return found(rc, handle, device);
 }

@@ -1,6 +1,6 @@
 /*
- * The memory that NVML shows: the same figures as CUDA's, read from the ledger without joining it. The real call comes
- * first, so that a wrong version or a lost device is answered by NVML itself.
+ * The memory that NVML shows: the same figures as CUDA's, read from the ledger without joining it.
+ * The real call comes first, so that a wrong version or a lost device is answered by NVML itself.
  */
 #include "policy/state.h"
 

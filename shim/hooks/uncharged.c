@@ -1,7 +1,8 @@
 /*
- * Allocators that nobody charges yet: refused where anything is limited, with one line that names the call, and left
- * alone elsewhere. What takes no memory of its own (a sparse array, a graph node of another kind) passes, and so does
- * the stack of device code, which most programs that set it need.
+ * Allocators that nobody charges yet: refused where anything is limited, with one line that
+ * names the call, and left alone elsewhere. What takes no memory of its own (a sparse array, a
+ * graph node of another kind) passes, and so does the stack of device code, which most
+ * programs that set it need.
  */
 #include "policy/claim.h"
 
@@ -35,18 +36,22 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 	return rc == CUDA_SUCCESS ? real.cuMemAllocAsync_ptsz(dptr, bytesize, hStream) : rc;
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+				 CUstream hStream)
 {
 	const CUresult rc = claim_uncharged(__func__);
 
-	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream) : rc;
+	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream)
+				  : rc;
 }
 
-CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+				      CUstream hStream)
 {
 	const CUresult rc = claim_uncharged(__func__);
 
-	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync_ptsz(dptr, bytesize, pool, hStream) : rc;
+	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync_ptsz(dptr, bytesize, pool, hStream)
+				  : rc;
 }
 
 CUresult cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v1 *pAllocateArray)
@@ -84,16 +89,20 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
 	return rc == CUDA_SUCCESS ? real.cuArray3DCreate_v2(pHandle, pAllocateArray) : rc;
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+				const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
 				unsigned int numMipmapLevels)
 {
 	const bool takes = pMipmappedArrayDesc && takes_memory(pMipmappedArrayDesc->Flags);
 	const CUresult rc = takes ? claim_uncharged(__func__) : CUDA_SUCCESS;
 
-	return rc == CUDA_SUCCESS ? real.cuMipmappedArrayCreate(pHandle, pMipmappedArrayDesc, numMipmapLevels) : rc;
+	return rc == CUDA_SUCCESS
+		       ? real.cuMipmappedArrayCreate(pHandle, pMipmappedArrayDesc, numMipmapLevels)
+		       : rc;
 }
 
-/* A sparse array keeps what is mapped into it when the handle is released: those references are not counted. */
+/* A sparse array keeps what is mapped into it when the handle is released: those
+ * references are not counted. */
 static bool maps_memory(const CUarrayMapInfo *list, unsigned int count)
 {
 	for (unsigned int i = 0; list && i < count; i++)
@@ -104,31 +113,36 @@ static bool maps_memory(const CUarrayMapInfo *list, unsigned int count)
 
 CUresult cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream)
 {
-	const CUresult rc = maps_memory(mapInfoList, count) ? claim_uncharged(__func__) : CUDA_SUCCESS;
+	const CUresult rc = maps_memory(mapInfoList, count) ? claim_uncharged(__func__)
+							    : CUDA_SUCCESS;
 
 	return rc == CUDA_SUCCESS ? real.cuMemMapArrayAsync(mapInfoList, count, hStream) : rc;
 }
 
 CUresult cuMemMapArrayAsync_ptsz(CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream)
 {
-	const CUresult rc = maps_memory(mapInfoList, count) ? claim_uncharged(__func__) : CUDA_SUCCESS;
+	const CUresult rc = maps_memory(mapInfoList, count) ? claim_uncharged(__func__)
+							    : CUDA_SUCCESS;
 
 	return rc == CUDA_SUCCESS ? real.cuMemMapArrayAsync_ptsz(mapInfoList, count, hStream) : rc;
 }
 
-CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-				size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
+CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+				const CUgraphNode *dependencies, size_t numDependencies,
+				CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
 {
 	const CUresult rc = claim_uncharged(__func__);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	return real.cuGraphAddMemAllocNode(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+	return real.cuGraphAddMemAllocNode(phGraphNode, hGraph, dependencies, numDependencies,
+					   nodeParams);
 }
 
 static CUresult node_permits(const CUgraphNodeParams *params, const char *name)
 {
-	return params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? claim_uncharged(name) : CUDA_SUCCESS;
+	return params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? claim_uncharged(name)
+								      : CUDA_SUCCESS;
 }
 
 CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
@@ -141,24 +155,28 @@ CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphN
 	return real.cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
 }
 
-CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-			   const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)
+CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
+			   const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
+			   size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
 	const CUresult rc = node_permits(nodeParams, __func__);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	return real.cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
+	return real.cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, dependencyData,
+				      numDependencies, nodeParams);
 }
 
-CUresult cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-			   const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)
+CUresult cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
+			   const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
+			   size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
 	const CUresult rc = node_permits(nodeParams, __func__);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	return real.cuGraphAddNode_v3(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
+	return real.cuGraphAddNode_v3(phGraphNode, hGraph, dependencies, dependencyData,
+				      numDependencies, nodeParams);
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
@@ -175,9 +193,11 @@ CUresult cuGraphNodeSetParams_v2(CUgraphNode hNode, CUgraphNodeParams *nodeParam
 	return rc == CUDA_SUCCESS ? real.cuGraphNodeSetParams_v2(hNode, nodeParams) : rc;
 }
 
-CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams)
+CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+				  CUgraphNodeParams *nodeParams)
 {
 	const CUresult rc = node_permits(nodeParams, __func__);
 
-	return rc == CUDA_SUCCESS ? real.cuGraphExecNodeSetParams(hGraphExec, hNode, nodeParams) : rc;
+	return rc == CUDA_SUCCESS ? real.cuGraphExecNodeSetParams(hGraphExec, hNode, nodeParams)
+				  : rc;
 }

@@ -1,8 +1,8 @@
 /* Physical memory with handles; policy/vmm counts the references. */
 #include "policy/vmm.h"
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-		     unsigned long long flags)
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
 	struct claim claim;
 	CUresult rc = vmm_create(&claim, prop, size);
@@ -29,7 +29,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 	struct vmm_call call;
 
 	vmm_begin(&call);
-	return vmm_mapped(&call, real.cuMemMap(ptr, size, offset, handle, flags), ptr, size, handle);
+	return vmm_mapped(&call, real.cuMemMap(ptr, size, offset, handle, flags), ptr, size,
+			  handle);
 }
 
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)

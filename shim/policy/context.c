@@ -1,9 +1,9 @@
 /*
  * Which contexts there are. See context.h; what they cost is cost.c's.
  *
- * A primary context is charged while the driver says that it is active, so releases, resets and references need no
- * count of ours. A created one is known by its handle. Handles that were never made through us (those of green
- * contexts) stand for the primary context of their device, on which they lie.
+ * A primary context is charged while the driver says that it is active, so releases, resets and
+ * references need no count of ours. A created one is known by its handle. Handles that were never
+ * made through us (those of green contexts) stand for the primary context of their device.
  */
 #include "policy/context.h"
 #include "policy/block.h"
@@ -31,13 +31,13 @@ struct context {
 	uint32_t references; /* cuCtxAttach; guarded by the home's `making` */
 	uint8_t device;
 	uint8_t seat;
-	bool dropping; /* the driver is asked to end it: whoever asked keeps the record until it has answered */
+	bool dropping; /* the driver is asked to end it: who asked keeps the record till it answered */
 	UT_hash_handle hh;
 };
 
 /* Of one device. */
 struct home {
-	pthread_mutex_t making; /* held while a context is made or dropped; the lock guards the rest */
+	pthread_mutex_t making; /* while a context is made or dropped; the lock guards the rest */
 	uint32_t primary;	/* serial of the primary context, 0 while there is none */
 	uint32_t primary_units;
 	uint8_t primary_seat;
@@ -141,7 +141,9 @@ static bool primary_is_active(CUdevice ordinal, bool otherwise)
 	unsigned flags;
 	int active;
 
-	return real.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) == CUDA_SUCCESS ? active != 0 : otherwise;
+	return real.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) == CUDA_SUCCESS
+		       ? active != 0
+		       : otherwise;
 }
 
 static void undo(const struct context_change *change, const CUcontext *context)
@@ -174,14 +176,15 @@ static int enter(struct context_change *change, const CUcontext *handle)
 		context->references = 1;
 	}
 	lock_take(&contexts()->lock);
-	if (change->seat != seat_now(change->device)) /* the place was lost meanwhile, and the charge with it */
+	/* the place was lost meanwhile, and the charge with it */
+	if (change->seat != seat_now(change->device))
 		change->seat = seat_force(change->device, change->units + change->spare);
 	if (context) {
 		context->seat = change->seat;
 		context->serial = next_serial();
 		/*
-		 * The driver gives a handle again only after its context ended: without our knowing, or just now in
-		 * another thread, on another device, which then sees to the rest.
+		 * The driver gives a handle again only after its context ended: without our
+		 * knowing, or just now in another thread, which then sees to the rest.
 		 */
 		old = find(*handle);
 		if (old)
@@ -211,7 +214,8 @@ static int enter(struct context_change *change, const CUcontext *handle)
 }
 
 /* A device that we did not join made a context: nobody would count what it allocates. */
-static CUresult made_unknown(const struct context_change *change, CUresult rc, const CUcontext *context)
+static CUresult made_unknown(const struct context_change *change, CUresult rc,
+			     const CUcontext *context)
 {
 	if (rc != CUDA_SUCCESS || change->nested || state_aside())
 		return rc;
@@ -242,7 +246,7 @@ CUresult context_made(struct context_change *change, CUresult rc, const CUcontex
 	return rc;
 }
 
-/* The end of a context, after the driver ended it: it takes its blocks along. Its record is out of the tables. */
+/* The driver ended a context: it takes its blocks along. Its record is out of the tables. */
 static void ended(const struct device *device, uint32_t serial, uint8_t seat, uint32_t units)
 {
 	struct home *const home = home_of(device);
@@ -273,7 +277,8 @@ CUresult context_released(struct context_change *change, CUresult rc)
 {
 	struct home was, *const home = change->device ? home_of(change->device) : NULL;
 
-	if (home && rc == CUDA_SUCCESS && home->primary && !primary_is_active(change->ordinal, true)) {
+	if (home && rc == CUDA_SUCCESS && home->primary &&
+	    !primary_is_active(change->ordinal, true)) {
 		lock_take(&contexts()->lock);
 		was = *home;
 		home->primary = 0;
@@ -286,7 +291,7 @@ CUresult context_released(struct context_change *change, CUresult rc)
 	return rc;
 }
 
-/* Takes the lock of the home of a created context. While it waits, the handle may come to name another context. */
+/* Takes the lock of a created context's home. Meanwhile the handle may come to name another. */
 static void lock_context(struct context_change *change, CUcontext handle)
 {
 	const struct device *device;
@@ -335,7 +340,7 @@ void context_attach(struct context_change *change)
 	begin_known(change, CONTEXT_ATTACH, NULL);
 }
 
-/* Whether a created context is at its end, now that the driver has answered; then it is out of the table. */
+/* Whether a created context has ended, now that the driver has answered; then it is out of the table. */
 static bool at_its_end(const struct context_change *change, CUresult rc)
 {
 	struct context *const context = change->context;

@@ -1,7 +1,8 @@
 /*
- * Contexts and what they cost. Owns: which contexts this process has, the charge of each, the spare grain of each
- * device, and the learning of a context's cost. Promise: each context is charged once, before it is made, however many
- * threads make it; a failed call charges nothing; the end of a context refunds it and all its blocks.
+ * Contexts and what they cost. Owns: which contexts this process has, the charge of each, the spare
+ * grain of each device, and the learning of a context's cost. Promise: each context is charged
+ * once, before it is made, however many threads make it; a failed call charges nothing; the end of
+ * a context refunds it and all its blocks.
  * One thread at a time makes or drops contexts of one device.
  */
 #ifndef POLICY_CONTEXT_H
@@ -35,9 +36,10 @@ struct context_change {
 };
 
 /*
- * Before a call that makes a context on `ordinal`. CUDA_SUCCESS or the code to return. After it context_made in every
- * case that context_make succeeded; `context` is read only when rc is CUDA_SUCCESS. It returns the code for the caller:
- * CUDA_ERROR_OUT_OF_MEMORY when the context took more than was left, which is then undone.
+ * Before a call that makes a context on `ordinal`. CUDA_SUCCESS or the code to return. After it
+ * context_made in every case that context_make succeeded; `context` is read only when rc is
+ * CUDA_SUCCESS. It returns the code for the caller: CUDA_ERROR_OUT_OF_MEMORY when the context took
+ * more than was left, which is then undone.
  *
  *	rc = context_make(&change, CONTEXT_RETAIN, device);
  *	if (rc == CUDA_SUCCESS)
@@ -56,8 +58,8 @@ void context_detach(struct context_change *change, CUcontext context);
 void context_attach(struct context_change *change);
 CUresult context_answered(struct context_change *change, CUresult rc);
 
-/* For claims: the serial of the context that device_current found last in this thread. Each context made has
- * its own. */
+/* For claims: the serial of the context that device_current found last in this thread. Each context
+ * made has its own. */
 uint32_t context_serial(void);
 /* Of a context that is current on `device`. */
 uint32_t context_serial_of(CUcontext handle, const struct device *device);

@@ -10,7 +10,8 @@
 #include "base/size.h"
 
 #define ESTIMATE ((512u << 20) / CUQUOTA_UNIT)
-#define STRANGE ((1024u << 20) / CUQUOTA_UNIT) /* no context takes so much: somebody outside the ledger does */
+#define STRANGE ((1024u << 20) / CUQUOTA_UNIT) /* no context takes so much: somebody
+					        * outside the ledger does */
 #define TRIES 3
 
 static int driver_version(void)
@@ -26,7 +27,8 @@ static uint32_t known(const struct device *device)
 {
 	const struct cuquota_header *const header = seat_member(device)->segment->header;
 
-	if (__atomic_load_n(&header->context_driver, __ATOMIC_ACQUIRE) != (uint32_t)driver_version())
+	if (__atomic_load_n(&header->context_driver, __ATOMIC_ACQUIRE) !=
+	    (uint32_t)driver_version())
 		return 0;
 	return __atomic_load_n(&header->context_units, __ATOMIC_RELAXED);
 }
@@ -49,14 +51,16 @@ static bool nobody_else(const struct device *device)
 	return watch.others == 0;
 }
 
-/* What is left, if it is less than the estimate: only a process that can measure afterwards may try with it. */
+/* What is left, if it is less than the estimate: only a process that can measure
+ * afterwards may try with it. */
 static bool charge_rest(struct context_change *change)
 {
 	if (!nobody_else(change->device))
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		change->units = account_room(seat_member(change->device));
-		if (change->units < ESTIMATE && !seat_charge(change->device, change->units, &change->seat, NULL))
+		if (change->units < ESTIMATE &&
+		    !seat_charge(change->device, change->units, &change->seat, NULL))
 			return true;
 	}
 	return false;
@@ -81,7 +85,8 @@ CUresult cost_charge(struct context_change *change)
 		change->partial = true;
 		return CUDA_SUCCESS;
 	}
-	return refuse(device, "a context", (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT, &refusal);
+	return refuse(device, "a context", (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT,
+		      &refusal);
 }
 
 CUresult cost_refuse(const struct context_change *change)
@@ -96,7 +101,8 @@ void cost_refund(struct context_change *change)
 }
 
 /* Free and total memory as the new context sees them. */
-static bool ask(const struct context_change *change, const CUcontext *context, size_t *free, size_t *total)
+static bool ask(const struct context_change *change, const CUcontext *context, size_t *free,
+		size_t *total)
 {
 	CUcontext popped;
 	CUresult rc;
@@ -111,8 +117,9 @@ static bool ask(const struct context_change *change, const CUcontext *context, s
 }
 
 /*
- * Units that it took. False: cannot be told, because others hold something or moved meanwhile, or this process itself
- * holds more than this claim, of which it is not certain what the driver really took.
+ * Units that it took. False: cannot be told, because others hold something or moved
+ * meanwhile, or this process itself holds more than this claim, of which it is not certain
+ * what the driver really took.
  */
 static bool measure(const struct context_change *change, const CUcontext *context, uint32_t *took)
 {
@@ -143,8 +150,8 @@ static void charge_more(struct context_change *change, uint32_t units)
 
 	if (seat_charge(device, units, &seat, NULL)) {
 		seat_force(device, units);
-		__atomic_add_fetch(&member_detail(seat_member(device))->over, (uint64_t)units * CUQUOTA_UNIT,
-				   __ATOMIC_RELAXED);
+		__atomic_add_fetch(&member_detail(seat_member(device))->over,
+				   (uint64_t)units * CUQUOTA_UNIT, __ATOMIC_RELAXED);
 	}
 	change->units += units;
 }
@@ -153,7 +160,8 @@ static void charge_spare(struct context_change *change)
 {
 	uint8_t seat;
 
-	if (change->spare || !change->wants_spare || !seat_has_room(change->device, change->device->grain))
+	if (change->spare || !change->wants_spare ||
+	    !seat_has_room(change->device, change->device->grain))
 		return;
 	if (!seat_charge(change->device, change->device->grain, &seat, NULL))
 		change->spare = change->device->grain;
@@ -170,7 +178,8 @@ bool cost_settle(struct context_change *change, const CUcontext *context)
 	if (!measure(change, context, &took))
 		return !change->partial;
 	if (took > STRANGE) {
-		log_info("%s: %s are in use that no member of the ledger holds; a context is charged by estimate",
+		log_info("%s: %s are in use that no member of the ledger holds; a context is "
+			 "charged by estimate",
 			 device->name, size_format((uint64_t)took * CUQUOTA_UNIT, text));
 		return !change->partial;
 	}

@@ -1,10 +1,11 @@
 /*
  * Frees that the driver accepted and that met no entry. Owns: the list of the latest.
  *
- * Such a free killed an allocation that is not in our tables: memory of a pool or of another owner, or one that
- * another thread was just given and has not entered yet (the program freed the address twice). In the second case that
- * thread's claim was open before the epoch of the free, and of the claims that were and bring this address exactly one
- * is dead: the first to come takes the orphan and is not entered. The others ask the driver what lives there now.
+ * Such a free killed an allocation that is not in our tables: memory of a pool or of another owner,
+ * or one that another thread was just given and has not entered yet (the program freed the address
+ * twice). In the second case that thread's claim was open before the epoch of the free, and of the
+ * claims that were and bring this address exactly one is dead: the first to come takes the orphan
+ * and is not entered. The others ask the driver what lives there now.
  */
 #ifndef POLICY_ORPHAN_H
 #define POLICY_ORPHAN_H

@@ -1,5 +1,6 @@
 /*
- * How this process stands, in one word that fork wipes. Owns nothing else; only this floor includes it.
+ * How this process stands, in one word that fork wipes. Owns nothing else;
+ * only this floor includes it.
  */
 #ifndef POLICY_PROCESS_H
 #define POLICY_PROCESS_H
@@ -22,7 +23,8 @@ static inline enum process_mode process_mode(void)
 {
 	const struct process *const process = __atomic_load_n(&process_word, __ATOMIC_ACQUIRE);
 
-	return process ? (enum process_mode)__atomic_load_n(&process->mode, __ATOMIC_ACQUIRE) : PROCESS_IDLE;
+	return process ? (enum process_mode)__atomic_load_n(&process->mode, __ATOMIC_ACQUIRE)
+		       : PROCESS_IDLE;
 }
 
 /* What the settings decide; what a driver that runs already decides. */
@@ -39,11 +41,13 @@ static inline enum process_mode process_now(void)
 }
 
 /*
- * A hook that the driver reaches from inside a call of ours (one whose inner calls can be interposed) passes: its
- * memory is that of the outer call. True: this is the outer one. Each is undone by process_left.
+ * A hook that the driver reaches from inside a call of ours (one whose inner calls can be
+ * interposed) passes: its memory is that of the outer call. True: this is the outer one. Each is
+ * undone by process_left.
  *
- * A signal handler may jump out of a call of ours for good. The outer call is over when the stack is as short
- * again as it was then: a call from inside it lies below the frames of the wrapper and of the driver.
+ * A signal handler may jump out of a call of ours for good. The outer call is over when the
+ * stack is as short again as it was then: a call from inside it lies below the frames of the
+ * wrapper and of the driver.
  */
 #define PROCESS_FRAMES 64 /* bytes that those frames have at least; wrappers differ by less */
 struct process_thread {
@@ -61,7 +65,8 @@ static inline __attribute__((always_inline)) bool process_entered(void)
 
 	if (__builtin_expect(!process_thread.counted, 0))
 		process_count_thread();
-	if (__builtin_expect(process_thread.inside && here + PROCESS_FRAMES > process_thread.outer, 0))
+	if (__builtin_expect(process_thread.inside && here + PROCESS_FRAMES > process_thread.outer,
+			     0))
 		process_thread.inside = 0;
 	if (__builtin_expect(process_thread.inside++, 0))
 		return false;

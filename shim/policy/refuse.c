@@ -29,8 +29,8 @@ static void say(struct log_limit *limit, const char *line)
 		log_warn("%s", line);
 }
 
-static void explain(const struct device *device, const char *what, uint64_t bytes, const struct refusal *refusal,
-		    struct text *line)
+static void explain(const struct device *device, const char *what, uint64_t bytes,
+		    const struct refusal *refusal, struct text *line)
 {
 	char asked[SIZE_TEXT], used[SIZE_TEXT], limit[SIZE_TEXT], room[SIZE_TEXT], top[SIZE_TEXT];
 
@@ -40,9 +40,9 @@ static void explain(const struct device *device, const char *what, uint64_t byte
 	size_format(refusal->room, room);
 	size_format(refusal->top_used, top);
 	text_add(line, "%s on %s: asked %s%s%s, ",
-		 refusal->cause == REFUSED_GUARANTEE ? "promised to other tenants" : "limit reached",
-		 device->name, asked,
-		 what[0] ? " for " : "", what);
+		 refusal->cause == REFUSED_GUARANTEE ? "promised to other tenants"
+						     : "limit reached",
+		 device->name, asked, what[0] ? " for " : "", what);
 	if (refusal->cause == REFUSED_GUARANTEE)
 		text_add(line, "%s could be had; ", room);
 	text_add(line, "used %s, limit %s", used, limit);
@@ -55,7 +55,8 @@ static void explain(const struct device *device, const char *what, uint64_t byte
 	}
 }
 
-CUresult refuse(const struct device *device, const char *what, uint64_t bytes, const struct refusal *refusal)
+CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
+		const struct refusal *refusal)
 {
 	const bool guarantee = refusal->cause == REFUSED_GUARANTEE;
 	struct cuquota_detail *const detail = member_detail(seat_member(device));
@@ -63,7 +64,8 @@ CUresult refuse(const struct device *device, const char *what, uint64_t bytes, c
 	char buffer[LINE];
 	struct text line;
 
-	__atomic_add_fetch(guarantee ? &detail->refused_guarantee : &detail->refused_limit, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(guarantee ? &detail->refused_guarantee : &detail->refused_limit, 1,
+			   __ATOMIC_RELAXED);
 	if (log_wants(LOG_WARN)) {
 		text_init(&line, buffer, sizeof(buffer));
 		explain(device, what, bytes, refusal, &line);
@@ -81,7 +83,9 @@ CUresult refuse_excess(const struct device *device, const char *what)
 
 	__atomic_add_fetch(&member_detail(seat_member(device))->refused_limit, 1, __ATOMIC_RELAXED);
 	text_init(&line, buffer, sizeof(buffer));
-	text_add(&line, "limit reached on %s: the driver took more for %s than was left, which was given back",
+	text_add(&line,
+		 "limit reached on %s: the driver took more for %s than was left, which was given "
+		 "back",
 		 device->name, what);
 	say(&of_excess, buffer);
 	errno = kept;
@@ -92,7 +96,8 @@ CUresult refuse_uncounted(void)
 {
 	const int kept = errno;
 
-	say(&of_uncounted, "the driver gave memory on a device that this process has not joined; it was given back");
+	say(&of_uncounted, "the driver gave memory on a device that this process has not joined; "
+			   "it was given back");
 	errno = kept;
 	return CUDA_ERROR_NOT_PERMITTED;
 }
@@ -107,8 +112,9 @@ CUresult claim_uncharged(const char *name)
 	if (rc != CUDA_SUCCESS || !limited())
 		return rc;
 	text_init(&line, buffer, sizeof(buffer));
-	text_add(&line, "%s is refused: what it takes is not counted yet, and a limit or a request is in force; "
-			"allocate with cuMemAlloc or cuMemCreate instead",
+	text_add(&line,
+		 "%s is refused: what it takes is not counted yet, and a limit or a request is in "
+		 "force; allocate with cuMemAlloc or cuMemCreate instead",
 		 name);
 	say(&of_uncharged, buffer);
 	errno = kept;

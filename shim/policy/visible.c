@@ -1,8 +1,9 @@
 /*
  * Handing the visible list to the driver; see visible.h.
  *
- * The driver reads CUDA_VISIBLE_DEVICES inside cuInit. Other threads may read and change the environment at the same
- * time, so it is touched by single pointer stores, and what is handed over stays readable for ever.
+ * The driver reads CUDA_VISIBLE_DEVICES inside cuInit. Other threads may read and change the
+ * environment at the same time, so it is touched by single pointer stores, and what is handed over
+ * stays readable for ever.
  */
 #include "policy/visible.h"
 
@@ -19,8 +20,10 @@
 static bool breached;  /* the driver shows what it must not */
 static pid_t verified; /* the process in which that was looked at, published after it */
 
-/* One entry of the caller's value: an ordinal with whatever follows it, or the beginning of one device's name. */
-static bool find_entry(const struct visible *list, struct span word, bool named, struct visible_device *device)
+/* One entry of the caller's value: an ordinal with whatever follows it, or the beginning of one
+ * device's name. */
+static bool find_entry(const struct visible *list, struct span word, bool named,
+		       struct visible_device *device)
 {
 	struct parse_error error;
 	struct uuid_name name;
@@ -28,7 +31,8 @@ static bool find_entry(const struct visible *list, struct span word, bool named,
 	size_t i = 0;
 
 	if (named)
-		return !uuid_name_parse(word, &name, &error) && visible_match(list, &name, device) == 1;
+		return !uuid_name_parse(word, &name, &error) &&
+		       visible_match(list, &name, device) == 1;
 	for (; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
 		ordinal = ordinal * 10 + (unsigned)(word.at[i] - '0');
 	if (!i || ordinal >= list->count)
@@ -38,8 +42,9 @@ static bool find_entry(const struct visible *list, struct span word, bool named,
 }
 
 /*
- * The caller's value resolved inside the list, by the driver's rules: all ordinals or all names, as the first entry is;
- * it ends at the first that names nothing. One that comes twice is the driver's affair.
+ * The caller's value resolved inside the list, by the driver's rules: all ordinals or all
+ * names, as the first entry is; it ends at the first that names nothing. One that comes
+ * twice is the driver's affair.
  */
 static void compose(const struct visible *list, const char *value, char entry[ENTRY])
 {
@@ -124,7 +129,8 @@ static void put_back(void)
 	for (; e && *e; e++) {
 		char *ours = handed;
 
-		__atomic_compare_exchange_n(e, &ours, before, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(e, &ours, before, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
 	}
 }
 
@@ -132,8 +138,8 @@ static void take_back(void)
 {
 	put_back();
 	/*
-	 * A setenv that was under way may have copied the entry into a new array. This one finds nothing and so
-	 * changes nothing, but it waits for libc's lock.
+	 * A setenv that was under way may have copied the entry into a new array. This one finds
+	 * nothing and so changes nothing, but it waits for libc's lock.
 	 */
 	unsetenv("CUQUOTA NO SUCH NAME");
 	put_back();
@@ -160,7 +166,8 @@ static bool is_shown(const struct visible *list, CUdevice device)
 	return false;
 }
 
-/* Under the guard: does the driver show what it should? Until it has started there is nothing to say. */
+/* Under the guard: does the driver show what it should? Until it has started
+ * there is nothing to say. */
 static CUresult verify(const struct visible *list)
 {
 	int count;
@@ -174,8 +181,9 @@ static CUresult verify(const struct visible *list)
 		if (real.cuDeviceGet(&device, i) == CUDA_SUCCESS && is_shown(list, device))
 			continue;
 		breached = true;
-		log_error("the driver shows device %d, which is not in CUQUOTA_VISIBLE_DEVICES: nothing can be had; "
-			  "was the driver started by another way, or the environment changed meanwhile?",
+		log_error("the driver shows device %d, which is not in CUQUOTA_VISIBLE_DEVICES: "
+			  "nothing can be had; was the driver started by another way, or the "
+			  "environment changed meanwhile?",
 			  i);
 	}
 	__atomic_store_n(&verified, getpid(), __ATOMIC_RELEASE);

@@ -1,10 +1,11 @@
 /*
  * The devices that the tenant may see, and how the driver is made to see no others.
  *
- * Owns: the visible list by UUID in NVML's order, and the value of CUDA_VISIBLE_DEVICES while the driver starts; a
- * door to environ. Promises: nothing in the environment stays changed; keeps errno; asks NVML only where the order of
- * devices matters (an index, a prefix, a MIG instance, or more than one name). A list that cannot be settled shows
- * nothing, unless CUQUOTA_ON_ERROR says allow.
+ * Owns: the visible list by UUID in NVML's order, and the value of CUDA_VISIBLE_DEVICES while
+ * the driver starts; a door to environ. Promises: nothing in the environment stays changed;
+ * keeps errno; asks NVML only where the order of devices matters (an index, a prefix, a MIG
+ * instance, or more than one name). A list that cannot be settled shows nothing, unless
+ * CUQUOTA_ON_ERROR says allow.
  */
 #ifndef POLICY_VISIBLE_H
 #define POLICY_VISIBLE_H
@@ -15,19 +16,21 @@
 struct visible_device {
 	struct uuid uuid; /* as CUDA names it: a GPU or a MIG instance */
 	struct uuid gpu;  /* the GPU that it is or lies on */
-	unsigned index;	  /* of that GPU in the real NVML, VISIBLE_UNKNOWN where NVML was not asked */
+	unsigned index;	  /* of that GPU in the real NVML, VISIBLE_UNKNOWN
+			   * where NVML was not asked */
 };
 #define VISIBLE_UNKNOWN UINT32_MAX
 
 struct visible {
-	bool all; /* there is no list: everything is seen, and `device` is what NVML has, if it was asked */
+	bool all; /* there is no list: everything is seen, and `device` is what
+		   * NVML has, if it was asked */
 	unsigned count;
 	struct visible_device device[DEVICES_MAX];
 };
 
 /*
- * The list; `indices`: with NVML's indices, so NVML is asked. NULL: it cannot be settled (said once), and
- * nothing may be shown. What is returned does not change.
+ * The list; `indices`: with NVML's indices, so NVML is asked. NULL: it cannot be settled (said
+ * once), and nothing may be shown. What is returned does not change.
  */
 const struct visible *visible_get(bool indices);
 
@@ -35,30 +38,33 @@ const struct visible *visible_get(bool indices);
 bool visible_refused(void);
 
 /*
- * The place of a device among the visible ones in NVML's order, for settings_limit and settings_request. 0 when no
- * setting counts places, without asking anybody. -ENODEV: not visible, or NVML cannot be asked.
+ * The place of a device among the visible ones in NVML's order, for settings_limit and
+ * settings_request. 0 when no setting counts places, without asking anybody. -ENODEV: not visible,
+ * or NVML cannot be asked.
  */
 int visible_place(const struct uuid *uuid, unsigned *place);
 
-/* The real cuInit, with the hidden devices hidden by the driver itself. One thread at a time; never fails
- * because of another. */
+/* The real cuInit, with the hidden devices hidden by the driver itself. One thread at a time; never
+ * fails because of another. */
 CUresult visible_init(unsigned flags);
 
 /*
- * CUDA_ERROR_NOT_PERMITTED when the list cannot be settled or the driver shows a device outside it, however it was
- * started; else CUDA_SUCCESS. Looks at the driver once.
+ * CUDA_ERROR_NOT_PERMITTED when the list cannot be settled or the driver shows a device outside it,
+ * however it was started; else CUDA_SUCCESS. Looks at the driver once.
  */
 CUresult visible_check(void);
 
 /* The device of the list that is `uuid` or lies on it; NULL: hidden. */
 const struct visible_device *visible_find(const struct visible *list, const struct uuid *uuid);
 /* How many of the list bear the name, and the first of them. */
-unsigned visible_match(const struct visible *list, const struct uuid_name *name, struct visible_device *device);
+unsigned visible_match(const struct visible *list, const struct uuid_name *name,
+		       struct visible_device *device);
 
 /* This thread is inside our own question to NVML or the driver: a hook that is reached passes. */
 bool visible_is_asking(void);
 
-/* One thread of the process at a time may ask; not cancelled meanwhile; keeps errno. For visible.c. */
+/* One thread of the process at a time may ask; not cancelled meanwhile; keeps
+ * errno. For visible.c. */
 struct visible_hold {
 	int cancel, error;
 };

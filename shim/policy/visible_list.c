@@ -1,5 +1,6 @@
 /*
- * Settling the visible list: names and indices become devices, by NVML where its order matters. See visible.h.
+ * Settling the visible list: names and indices become devices, by NVML where its
+ * order matters. See visible.h.
  */
 #include "policy/visible.h"
 
@@ -25,10 +26,12 @@ static void guard_take(void)
 	for (;;) {
 		pid_t holder = 0;
 
-		if (__atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return;
 		if (holder != own &&
-		    __atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return;
 		nanosleep(&moment, NULL);
 	}
@@ -60,7 +63,8 @@ bool visible_is_asking(void)
 const struct visible_device *visible_find(const struct visible *list, const struct uuid *uuid)
 {
 	for (unsigned i = 0; i < list->count; i++)
-		if (uuid_equal(&list->device[i].uuid, uuid) || uuid_equal(&list->device[i].gpu, uuid))
+		if (uuid_equal(&list->device[i].uuid, uuid) ||
+		    uuid_equal(&list->device[i].gpu, uuid))
 			return &list->device[i];
 	return NULL;
 }
@@ -113,14 +117,16 @@ static int ask_all(struct visible *all)
 }
 
 /* A MIG instance by its whole name, and the GPU that it lies on. */
-static int ask_instance(const struct visible *all, const struct uuid_name *name, struct visible_device *device)
+static int ask_instance(const struct visible *all, const struct uuid_name *name,
+			struct visible_device *device)
 {
 	nvmlDevice_t handle, parent;
 	const struct visible_device *gpu;
 
 	if (real_nvml.nvmlDeviceGetHandleByUUID(name->text, &handle) != NVML_SUCCESS ||
 	    handle_uuid(handle, &device->uuid) ||
-	    real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) != NVML_SUCCESS ||
+	    real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) !=
+		    NVML_SUCCESS ||
 	    handle_uuid(parent, &device->gpu))
 		return -ENODEV;
 	gpu = visible_find(all, &device->gpu);
@@ -135,7 +141,8 @@ static bool name_is_instance(const struct uuid_name *name)
 	return name->uuid.mig || name->old_mig;
 }
 
-unsigned visible_match(const struct visible *list, const struct uuid_name *name, struct visible_device *device)
+unsigned visible_match(const struct visible *list, const struct uuid_name *name,
+		       struct visible_device *device)
 {
 	unsigned found = 0;
 
@@ -157,14 +164,17 @@ static int settle_key(const struct visible *all, const struct device_key *key, s
 				found = 1;
 			}
 		if (!found)
-			log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here", key->index);
+			log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here",
+				 key->index);
 	} else {
 		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device)
 						     : visible_match(all, &key->name, &device);
 		if (!found)
-			log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here", key->name.text);
+			log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here",
+				 key->name.text);
 		if (found > 1) {
-			log_error("CUQUOTA_VISIBLE_DEVICES: %s is the beginning of %u devices' names; write more of it",
+			log_error("CUQUOTA_VISIBLE_DEVICES: %s is the beginning of %u devices' "
+				  "names; write more of it",
 				  key->name.text, found);
 			return -EINVAL;
 		}
@@ -183,8 +193,8 @@ static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 	if (up == NVML_ERROR_FUNCTION_NOT_FOUND)
 		up = real_nvml.nvmlInit();
 	if (up != NVML_SUCCESS) {
-		log_error("the order of devices cannot be told: NVML does not start (error %d); name one device by "
-			  "its whole UUID, or make libnvidia-ml.so.1 available",
+		log_error("the order of devices cannot be told: NVML does not start (error %d); "
+			  "name one device by its whole UUID, or make libnvidia-ml.so.1 available",
 			  (int)up);
 		return -ENODEV;
 	}
@@ -204,7 +214,8 @@ static bool needs_nvml(const struct visible_list *wish)
 
 	if (wish->kind != VISIBLE_LIST || !wish->count)
 		return false;
-	return wish->count > 1 || wish->key[0].kind != KEY_UUID || name_is_instance(name) || name->digits != 32;
+	return wish->count > 1 || wish->key[0].kind != KEY_UUID || name_is_instance(name) ||
+	       name->digits != 32;
 }
 
 static int settle(bool indices, struct visible *list)
@@ -212,7 +223,8 @@ static int settle(bool indices, struct visible *list)
 	const struct settings *const settings = settings_get();
 	const struct visible_list every = {.kind = VISIBLE_ALL};
 	const bool refused = settings->refused_visible;
-	const bool aside = settings->disable || driver_aside() || (refused && settings->on_error == ON_ERROR_ALLOW);
+	const bool aside = settings->disable || driver_aside() ||
+			   (refused && settings->on_error == ON_ERROR_ALLOW);
 	const struct visible_list *const wish = aside ? &every : &settings->visible;
 
 	*list = (struct visible){.all = wish->kind == VISIBLE_ALL};
@@ -221,8 +233,8 @@ static int settle(bool indices, struct visible *list)
 	if (needs_nvml(wish) || (indices && wish->kind != VISIBLE_NONE))
 		return settle_by_nvml(wish, list);
 	if (wish->kind == VISIBLE_LIST)
-		list_add(list, &(struct visible_device){wish->key[0].name.uuid, wish->key[0].name.uuid,
-							VISIBLE_UNKNOWN});
+		list_add(list, &(struct visible_device){wish->key[0].name.uuid,
+							wish->key[0].name.uuid, VISIBLE_UNKNOWN});
 	return 0;
 }
 

@@ -1,10 +1,11 @@
 /*
  * Handles and mappings. See vmm.h.
  *
- * `allocation` is the physical memory; handles and ranges point to it and are counted in it. What the driver does with
- * references and what is written here must come in the same order: a release that is written before a mapping which the
- * driver made first would refund what the mapping still holds. So calls that move references are made one by one, under
- * `calling`; cuMemCreate, which takes long, only waits for it to write.
+ * `allocation` is the physical memory; handles and ranges point to it and are counted in it. What
+ * the driver does with references and what is written here must come in the same order: a release
+ * that is written before a mapping which the driver made first would refund what the mapping still
+ * holds. So calls that move references are made one by one, under `calling`; cuMemCreate, which
+ * takes long, only waits for it to write.
  */
 #include "policy/vmm.h"
 #include "policy/process.h"
@@ -170,8 +171,9 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	allocation->units = claim->units;
 	allocation->device = device_index(claim->device);
 	lock_take(&vmm()->lock);
-	allocation->seat = claim->seat == seat_now(claim->device) ? claim->seat
-								  : seat_force(claim->device, claim->units);
+	allocation->seat = claim->seat == seat_now(claim->device)
+				   ? claim->seat
+				   : seat_force(claim->device, claim->units);
 	allocation->next = vmm()->all;
 	if (allocation->next)
 		allocation->next->previous = allocation;
@@ -207,7 +209,8 @@ CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocat
 	int cancel;
 
 	if (!claim->device)
-		return claim_close_without_device(claim, rc, release_it, rc == CUDA_SUCCESS ? *handle : 0);
+		return claim_close_without_device(claim, rc, release_it,
+						  rc == CUDA_SUCCESS ? *handle : 0);
 	if (rc != CUDA_SUCCESS)
 		return claim_fail(claim, rc);
 	call_alone(&cancel);
@@ -340,7 +343,8 @@ static void retain(CUmemGenericAllocationHandle key, CUdeviceptr address)
 	}
 }
 
-CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllocationHandle *key, const void *address)
+CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllocationHandle *key,
+		      const void *address)
 {
 	if (write_begin(call, rc)) {
 		retain(*key, (CUdeviceptr)(uintptr_t)address);
@@ -352,7 +356,8 @@ CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllo
 void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
 {
 	lock_take(&vmm()->lock);
-	for (struct allocation *allocation = vmm()->all; allocation; allocation = allocation->next) {
+	for (struct allocation *allocation = vmm()->all; allocation;
+	     allocation = allocation->next) {
 		if (allocation->device != device || allocation->seat == seat)
 			continue;
 		allocation->seat = seat;

@@ -1,7 +1,9 @@
 /*
- * Physical memory with handles (cuMemCreate). Owns: for each handle of ours its device, references and mappings.
- * Promise: charged to the device that the properties name, not to the current one; refunded when the last of handle,
- * retained handles and mappings is gone. Handles and addresses that we do not know change nothing.
+ * Physical memory with handles (cuMemCreate). Owns: for each handle of ours its device,
+ * references and mappings.
+ * Promise: charged to the device that the properties name, not to the current one; refunded when
+ * the last of handle, retained handles and mappings is gone. Handles and addresses that we do not
+ * know change nothing.
  *
  *	rc = vmm_create(&claim, prop, size);
  *	if (rc != CUDA_SUCCESS)
@@ -20,7 +22,8 @@ CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t
 CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle);
 
 /*
- * Around each call that moves references; one of a process at a time, so that the driver's order is ours.
+ * Around each call that moves references; one of a process at a time, so that
+ * the driver's order is ours.
  *
  *	vmm_begin(&call);
  *	return vmm_released(&call, real.cuMemRelease(handle), handle);
@@ -34,7 +37,7 @@ CUresult vmm_released(struct vmm_call *call, CUresult rc, CUmemGenericAllocation
 CUresult vmm_unmapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes);
 CUresult vmm_mapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes,
 		    CUmemGenericAllocationHandle handle);
-CUresult vmm_retained(struct vmm_call *call, CUresult rc, const CUmemGenericAllocationHandle *handle,
-		      const void *address);
+CUresult vmm_retained(struct vmm_call *call, CUresult rc,
+		      const CUmemGenericAllocationHandle *handle, const void *address);
 
 #endif

@@ -16,7 +16,8 @@
 void *wiped_map(size_t bytes)
 {
 	const int kept = errno;
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
 
 	if (memory == MAP_FAILED) {
 		memory = NULL;
@@ -44,7 +45,8 @@ void *wiped_once(void **place, size_t bytes)
 	if (memory)
 		return memory;
 	memory = wiped_map(bytes);
-	if (!memory || __atomic_compare_exchange_n(place, &none, memory, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (!memory || __atomic_compare_exchange_n(place, &none, memory, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE))
 		return memory;
 	wiped_unmap(memory, bytes);
 	return none;

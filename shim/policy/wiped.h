@@ -1,7 +1,7 @@
 /*
- * Memory of this process that a forked child finds zeroed, and the small lock that lies in it. Owns: the door to mmap
- * of this floor. Promise: what lies here starts afresh in a child with one load and no handler; a lock that another
- * thread held at the fork is free there. Keeps errno.
+ * Memory of this process that a forked child finds zeroed, and the small lock that lies in it.
+ * Owns: the door to mmap of this floor. Promise: what lies here starts afresh in a child with one
+ * load and no handler; a lock that another thread held at the fork is free there. Keeps errno.
  */
 #ifndef POLICY_WIPED_H
 #define POLICY_WIPED_H
@@ -16,7 +16,8 @@ void wiped_unmap(void *memory, size_t bytes);
 /* Once for the life of a module: two threads that come together get the same memory. */
 void *wiped_once(void **place, size_t bytes);
 
-/* For a few instructions; whoever waits sleeps after a while, so that a holder of lower priority gets on. */
+/* For a few instructions; whoever waits sleeps after a while, so that a holder of
+ * lower priority gets on. */
 struct lock {
 	uint32_t taken;
 };

@@ -1,6 +1,6 @@
 /*
- * A library that a program brings along: it has functions under names like the driver's, looks itself up, and is no
- * driver.
+ * A library that a program brings along: it has functions under names like the driver's, looks
+ * itself up, and is no driver.
  */
 #include <dlfcn.h>
 
@@ -65,9 +65,10 @@ int cudaGetDeviceCount(void)
 /* The name that a look-up in our own handle does not lead to ourselves; NULL: none. */
 const char *bundled_is_itself(const char *own_path)
 {
-	static const char *const names[] = {"cuMemAlloc_v2", "cuGetProcAddress_v2", "cuFoo", "cudnnCreate",
-					    "cublasCreate_v2", "cufftPlan1d", "nvmlInit_v2", "cudaMalloc",
-					    "cudaGetDeviceCount"};
+	static const char *const names[] =
+		{"cuMemAlloc_v2", "cuGetProcAddress_v2", "cuFoo",
+		 "cudnnCreate", "cublasCreate_v2", "cufftPlan1d",
+		 "nvmlInit_v2", "cudaMalloc", "cudaGetDeviceCount"};
 	void *const self = dlopen(own_path, RTLD_NOW | RTLD_NOLOAD);
 
 	for (int i = 0; i < 9; i++) {

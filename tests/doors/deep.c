@@ -1,4 +1,5 @@
-/* A library that calls a function which the program defines too: with RTLD_DEEPBIND its own, else the program's. */
+/* A library that calls a function which the program defines too: with RTLD_DEEPBIND its own, else
+ * the program's. */
 #pragma GCC visibility push(default)
 int who_is_it(void);
 int deep_asks(void);

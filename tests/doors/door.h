@@ -1,6 +1,7 @@
 /*
- * For the tests of the doors: one way of reaching the driver is right if a program that goes this way sees the cap,
- * since one that escapes runs happily. A test gives a way, a function from the driver's symbol to a pointer.
+ * For the tests of the doors: one way of reaching the driver is right if a program that goes this
+ * way sees the cap, since one that escapes runs happily. A test gives a way, a function from the
+ * driver's symbol to a pointer.
  */
 #ifndef TESTS_DOORS_DOOR_H
 #define TESTS_DOORS_DOOR_H
@@ -66,8 +67,8 @@ TEST_USED static void sees_the_cap(way *find)
 	CHECK_RC(REACH(find, cuMemFree_v2)(most), CUDA_SUCCESS);
 }
 
-/* What the symbol table in memory says, read as a program does that wants no help; the table ends where the strings
- * begin. */
+/* What the symbol table in memory says, read as a program does that wants no help; the table ends
+ * where the strings begin. */
 TEST_USED static void *walk(const struct link_map *map, const char *symbol)
 {
 	const ElfW(Sym) *sym = NULL;
@@ -81,12 +82,14 @@ TEST_USED static void *walk(const struct link_map *map, const char *symbol)
 	}
 	CHECK(sym && strings && (const char *)sym < strings);
 	for (; (const char *)(sym + 1) <= strings; sym++)
-		if (sym->st_shndx != SHN_UNDEF && sym->st_value && !strcmp(strings + sym->st_name, symbol))
+		if (sym->st_shndx != SHN_UNDEF && sym->st_value &&
+		    !strcmp(strings + sym->st_name, symbol))
 			return (void *)(map->l_addr + sym->st_value);
 	return NULL;
 }
 
-/* Runs this program again under the preload and the cap, as `argv[0] client`, and ends with its success. */
+/* Runs this program again under the preload and the cap, as `argv[0] client`, and
+ * ends with its success. */
 TEST_USED static int again_capped(const char *const env[])
 {
 	static char self[PATH_MAX];

@@ -1,7 +1,7 @@
 /*
  * The simulated driver of the future: a newer ABI of two known names, an unknown allocator, an
- * unknown way to make a context, and a function that is neither. On loading it looks itself up, as the driver of WSL2
- * does, and walks its stack.
+ * unknown way to make a context, and a function that is neither. On loading it looks itself up, as
+ * the driver of WSL2 does, and walks its stack.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -97,8 +97,8 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *depth)
 	Dl_info info;
 	const char *slash;
 
-	if (dladdr((void *)_Unwind_GetIP(context), &info) && (slash = strrchr(info.dli_fname, '/')) &&
-	    !strcmp(slash, "/preload_door_newer_driver"))
+	if (dladdr((void *)_Unwind_GetIP(context), &info) &&
+	    (slash = strrchr(info.dli_fname, '/')) && !strcmp(slash, "/preload_door_newer_driver"))
 		future_saw_program++;
 	return ++*(int *)depth > 64 ? _URC_END_OF_STACK : _URC_NO_REASON;
 }

@@ -1,6 +1,6 @@
 /*
- * A malloc replacement that looks things up while it starts, as such libraries do, and at every call if asked to. It
- * notes who called it, and never gives memory back.
+ * A malloc replacement that looks things up while it starts, as such libraries do, and at every
+ * call if asked to. It notes who called it, and never gives memory back.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,7 +40,8 @@ static void start(void)
 
 static void note(void *caller)
 {
-	static __thread volatile int inside __attribute__((tls_model("initial-exec"))); /* dlsym is declared a leaf */
+	/* dlsym is declared a leaf */
+	static __thread volatile int inside __attribute__((tls_model("initial-exec")));
 	const unsigned i = __atomic_fetch_add(&malloc_calls, 1, __ATOMIC_RELAXED);
 
 	if (i < CALLERS)
@@ -61,10 +62,12 @@ static void *allocate(size_t bytes)
 	if (!mine) {
 		char *none = NULL;
 
-		mine = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mine = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (mine == MAP_FAILED)
 			return NULL;
-		if (!__atomic_compare_exchange_n(&chunk, &none, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (!__atomic_compare_exchange_n(&chunk, &none, mine, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
 			mine = none;
 	}
 	if (!__atomic_load_n(&state, __ATOMIC_ACQUIRE))

@@ -1,6 +1,6 @@
 /*
- * Plugins that reach the driver by themselves; PLUGIN says how: LINKED against it, OPENS it and looks up each symbol,
- * or carries a RUNTIME. Their one function checks the cap.
+ * Plugins that reach the driver by themselves; PLUGIN says how: LINKED against it, OPENS it and
+ * looks up each symbol, or carries a RUNTIME. Their one function checks the cap.
  */
 #ifdef PLUGIN_RUNTIME
 #include "doors/runtime.h"

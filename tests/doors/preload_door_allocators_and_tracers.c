@@ -1,6 +1,7 @@
-/* With a malloc replacement before us, behind us, and with a tracer as well, a program whose sixteen threads allocate
- * before main starts 200 times without a hang, and the hooks are found. Until the driver is started we have not called
- * malloc at all; and from then on it may look up whatever it likes whenever we do.
+/* With a malloc replacement before us, behind us, and with a tracer as well, a program whose
+ * sixteen threads allocate before main starts 200 times without a hang, and the hooks are found.
+ * Until the driver is started we have not called malloc at all; and from then on it may look up
+ * whatever it likes whenever we do.
  * report: DL-04
  * timeout: 120 */
 #include "doors/door.h"
@@ -66,18 +67,18 @@ int main(int argc, char **argv)
 	if (getenv("TEST_SANITIZER"))
 		SKIP("a sanitizer is a malloc replacement of its own");
 	for (int i = 0; i < 4; i++) {
-		static const char *const first[] = {"tests/doors/malloc.so", "libcuquota.so", "tests/doors/tracer.so",
-						    "libcuquota.so"};
-		static const char *const second[] = {"libcuquota.so", "tests/doors/malloc.so", "libcuquota.so",
-						     "tests/doors/tracer.so"};
+		static const char *const first[] = {"tests/doors/malloc.so", "libcuquota.so",
+						    "tests/doors/tracer.so", "libcuquota.so"};
+		static const char *const second[] = {"libcuquota.so", "tests/doors/malloc.so",
+						     "libcuquota.so", "tests/doors/tracer.so"};
 
-		snprintf(preload[i], sizeof(preload[i]), "LD_PRELOAD=%s:%s%s%s", built(first[i]), built(second[i]),
-			 i > 1 ? ":" : "",
+		snprintf(preload[i], sizeof(preload[i]), "LD_PRELOAD=%s:%s%s%s", built(first[i]),
+			 built(second[i]), i > 1 ? ":" : "",
 			 i > 1 ? built("tests/doors/malloc.so") : "");
 	}
 	for (int turn = 0; turn < (test_long() ? 800 : 200); turn++) {
-		const char *const env[] = {preload[turn % 4], "CUQUOTA_MEMORY_LIMIT=8G", "CUQUOTA_LOG=off",
-					   "SIMGPU_DEVICES=24G", NULL};
+		const char *const env[] = {preload[turn % 4], "CUQUOTA_MEMORY_LIMIT=8G",
+					   "CUQUOTA_LOG=off", "SIMGPU_DEVICES=24G", NULL};
 		struct client c = client_start(again, env);
 		const int status = client_wait(&c, DEADLINE_MS);
 

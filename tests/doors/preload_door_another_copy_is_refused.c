@@ -1,5 +1,5 @@
-/* Names in a second file that is a driver too are not found, by dlsym or by a walk of its symbol table, and it is said
- * once; the first one stays the process's own and capped. */
+/* Names in a second file that is a driver too are not found, by dlsym or by a walk of its symbol
+ * table, and it is said once; the first one stays the process's own and capped. */
 #include "doors/door.h"
 
 #include <link.h>
@@ -33,7 +33,8 @@ static void client(void)
 int main(int argc, char **argv)
 {
 	char line[4096] = "";
-	const char *const again[] = {"sh", "-c", "exec 2>\"$TMPDIR/said\"; exec \"$0\" client", argv[0], NULL};
+	const char *const again[] = {"sh", "-c", "exec 2>\"$TMPDIR/said\"; exec \"$0\" client",
+				     argv[0], NULL};
 	struct client c;
 	FILE *said;
 	int lines = 0;
@@ -42,7 +43,8 @@ int main(int argc, char **argv)
 		client();
 		return 0;
 	}
-	c = client_capped(again, (const char *[]){"CUQUOTA_MEMORY_LIMIT=8G", "SIMGPU_DEVICES=24G", NULL});
+	c = client_capped(again,
+			  (const char *[]){"CUQUOTA_MEMORY_LIMIT=8G", "SIMGPU_DEVICES=24G", NULL});
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	snprintf(line, sizeof(line), "%s/said", getenv("TMPDIR"));
 	said = fopen(line, "re");

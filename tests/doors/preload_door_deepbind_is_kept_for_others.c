@@ -1,4 +1,5 @@
-/* RTLD_DEEPBIND is dropped only where the driver is named: a library that has nothing to do with it keeps it. */
+/* RTLD_DEEPBIND is dropped only where the driver is named: a library that has nothing
+ * to do with it keeps it. */
 #include "doors/door.h"
 
 __attribute__((visibility("default"))) int who_is_it(void);

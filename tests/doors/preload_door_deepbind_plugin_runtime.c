@@ -3,7 +3,8 @@
 
 static void client(void)
 {
-	void *const plugin = opened(built("tests/doors/plugin_runtime.so"), RTLD_NOW | RTLD_DEEPBIND);
+	void *const plugin = opened(built("tests/doors/plugin_runtime.so"),
+				    RTLD_NOW | RTLD_DEEPBIND);
 	void (*body)(void);
 
 	*(void **)&body = dlsym(plugin, "plugin_sees_the_cap");

@@ -1,6 +1,6 @@
 /*
- * A program whose ledger cannot be had started the driver all the same. An allocator that only a newer driver has is
- * refused to it, as the known ones are.
+ * A program whose ledger cannot be had started the driver all the same. An allocator that only a
+ * newer driver has is refused to it, as the known ones are.
  */
 #include "doors/door.h"
 
@@ -14,7 +14,8 @@ static void client(void)
 
 	CHECK(early != NULL);
 	CHECK_RC(((__typeof__(&cuInit))dlsym(driver, "cuInit"))(0), CUDA_ERROR_NOT_PERMITTED);
-	CHECK_RC(((__typeof__(&cuMemCreate))dlsym(driver, "cuMemCreate"))(&handle, 2 << 20, &prop, 0),
+	CHECK_RC(((__typeof__(&cuMemCreate))dlsym(driver, "cuMemCreate"))(&handle, 2 << 20, &prop,
+									  0),
 		 CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(early(), CUDA_ERROR_NOT_SUPPORTED);
 }
@@ -30,7 +31,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s", built("tests/doors/future"));
-	c = client_capped(again, (const char *[]){"CUQUOTA_DIR=/nowhere/at/all", path, "SIMGPU_DEVICES=24G", NULL});
+	c = client_capped(again, (const char *[]){"CUQUOTA_DIR=/nowhere/at/all", path,
+						  "SIMGPU_DEVICES=24G", NULL});
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	return 0;
 }

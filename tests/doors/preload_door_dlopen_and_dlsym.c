@@ -1,5 +1,6 @@
-/* A program that is not linked with the driver, opens it for itself alone and looks up each symbol, sees the cap and
- * the visible device alone. That it sees what a linked one sees: preload_door_three_builds_agree.
+/* A program that is not linked with the driver, opens it for itself alone and looks up each symbol,
+ * sees the cap and the visible device alone. That it sees what a linked one sees:
+ * preload_door_three_builds_agree.
  * report: HE-03 */
 #include "doors/door.h"
 
@@ -31,7 +32,8 @@ static void client(void)
 /* The hidden cards are smaller than the cap. */
 int main(int argc, char **argv)
 {
-	static const char *const env[] = {"SIMGPU_DEVICES=4G,24G,2G", "CUQUOTA_VISIBLE_DEVICES=1", NULL};
+	static const char *const env[] = {"SIMGPU_DEVICES=4G,24G,2G", "CUQUOTA_VISIBLE_DEVICES=1",
+					  NULL};
 
 	if (argc < 2)
 		return again_capped(env);

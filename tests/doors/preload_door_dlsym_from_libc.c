@@ -1,4 +1,5 @@
-/* dlsym and its fellows taken out of libc by hand are the front ends, by any handle and any version. */
+/* dlsym and its fellows taken out of libc by hand are the front ends, by any
+ * handle and any version. */
 #include "doors/door.h"
 
 static void *(*libc_dlsym)(void *, const char *);

@@ -1,4 +1,5 @@
-/* A program that opens and closes the driver again and again, and keeps pointers, still has a driver behind them. */
+/* A program that opens and closes the driver again and again, and keeps pointers, still has a
+ * driver behind them. */
 #include "doors/door.h"
 
 static void *find(const char *symbol)

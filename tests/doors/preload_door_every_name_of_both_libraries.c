@@ -1,5 +1,5 @@
-/* Every name that the driver and NVML export is found through us, twice, from two threads at once; and NVML starts and
- * stops a hundred times afterwards.
+/* Every name that the driver and NVML export is found through us, twice, from two threads at once;
+ * and NVML starts and stops a hundred times afterwards.
  * report: CR-07 */
 #include "doors/door.h"
 
@@ -35,7 +35,8 @@ static void list(struct library *library, const char *file)
 	}
 	CHECK(sym && strings);
 	for (; (const char *)(sym + 1) <= strings && library->count < NAMES_MOST; sym++)
-		if (sym->st_shndx != SHN_UNDEF && (strings[sym->st_name] == 'c' || strings[sym->st_name] == 'n'))
+		if (sym->st_shndx != SHN_UNDEF &&
+		    (strings[sym->st_name] == 'c' || strings[sym->st_name] == 'n'))
 			library->names[library->count++] = strings + sym->st_name;
 }
 

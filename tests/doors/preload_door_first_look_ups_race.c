@@ -1,5 +1,5 @@
-/* Sixteen threads reach the driver for the first time at once, each by another way, fifty times over: all get the same
- * hooks, and the driver's own functions stay behind them. */
+/* Sixteen threads reach the driver for the first time at once, each by another way, fifty times
+ * over: all get the same hooks, and the driver's own functions stay behind them. */
 #include "doors/door.h"
 
 #include <pthread.h>
@@ -25,14 +25,17 @@ static void *reach(void *arg)
 	} else if (i % 3 == 1) {
 		found = dlsym(driver, "cuMemGetInfo_v2");
 	} else {
-		__typeof__(&cuGetProcAddress_v2) ask = (__typeof__(ask))dlsym(driver, "cuGetProcAddress_v2");
+		__typeof__(&cuGetProcAddress_v2) ask = (__typeof__(ask))
+			dlsym(driver, "cuGetProcAddress_v2");
 
 		CHECK_RC(ask("cuMemGetInfo", &found, 12000, 0, NULL), CUDA_SUCCESS);
 	}
 	CHECK(is_hook(found));
-	CHECK_RC(((__typeof__(&cuDriverGetVersion))dlsym(driver, "cuDriverGetVersion"))(&version), CUDA_SUCCESS);
+	CHECK_RC(((__typeof__(&cuDriverGetVersion))dlsym(driver, "cuDriverGetVersion"))(&version),
+		 CUDA_SUCCESS);
 	CHECK_GE(version, 11000);
-	/* Into the driver, which has no context: were it led back into the wrapper, it would not end. */
+	/* Into the driver, which has no context: were it led back into the
+	 * wrapper, it would not end. */
 	CHECK_NE((int)((__typeof__(&cuMemGetInfo_v2))found)(&shown_free, &total), CUDA_SUCCESS);
 	return found;
 }

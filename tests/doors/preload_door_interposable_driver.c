@@ -1,5 +1,5 @@
-/* A driver whose inner calls and tables can be interposed hands out our own wrappers as its functions: they are not
- * taken for the real ones, and each byte is charged once. */
+/* A driver whose inner calls and tables can be interposed hands out our own wrappers as its
+ * functions: they are not taken for the real ones, and each byte is charged once. */
 #include "doors/door.h"
 
 static void *driver;
@@ -7,7 +7,8 @@ static bool resolver;
 
 static void *find(const char *symbol)
 {
-	__typeof__(&cuGetProcAddress_v2) ask = (__typeof__(ask))dlsym(driver, "cuGetProcAddress_v2");
+	__typeof__(&cuGetProcAddress_v2) ask = (__typeof__(ask))dlsym(driver,
+								      "cuGetProcAddress_v2");
 	char name[96];
 	void *pointer = NULL;
 

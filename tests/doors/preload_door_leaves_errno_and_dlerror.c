@@ -4,7 +4,8 @@
 static void client(void)
 {
 	void *const driver = opened("libcuda.so.1", RTLD_NOW);
-	static const char *const found[] = {"cuMemAlloc_v2", "cuGetErrorName", "cuGetProcAddress_v2"};
+	static const char *const found[] = {"cuMemAlloc_v2", "cuGetErrorName",
+					    "cuGetProcAddress_v2"};
 	const char *said;
 
 	CHECK(!dlerror());
@@ -19,7 +20,8 @@ static void client(void)
 	said = dlerror();
 	CHECK(said && strstr(said, "cuNoSuchThing"));
 	CHECK(!dlerror());
-	CHECK(!dlsym(RTLD_DEFAULT, "cuMemAlloc_v2")); /* the driver was opened for its opener alone */
+	/* the driver was opened for its opener alone */
+	CHECK(!dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
 	said = dlerror();
 	CHECK(said && strstr(said, "cuMemAlloc_v2"));
 	CHECK(!dlopen("/no/such/libcuda.so.1", RTLD_NOW));

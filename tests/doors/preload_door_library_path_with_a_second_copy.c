@@ -1,5 +1,5 @@
-/* LD_LIBRARY_PATH leads to a second copy of the driver and of NVML: the real calls go to the copy that the program
- * would have loaded, under the cap, and the other one is not even opened.
+/* LD_LIBRARY_PATH leads to a second copy of the driver and of NVML: the real calls go to the copy
+ * that the program would have loaded, under the cap, and the other one is not even opened.
  * report: HE-05 */
 #include "doors/door.h"
 
@@ -29,7 +29,8 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		copy_of("simgpu/libcuda.so.1", "libcuda.so.1");
 		copy_of("simgpu/libnvidia-ml.so.1", "libnvidia-ml.so.1");
-		snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s:%s", getenv("TMPDIR"), built("simgpu"));
+		snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s:%s", getenv("TMPDIR"),
+			 built("simgpu"));
 		return again_capped(env);
 	}
 	sees_the_cap(find);

@@ -1,4 +1,5 @@
-/* The driver itself in a namespace of its own: what dlsym finds in it from outside is that namespace's hook. */
+/* The driver itself in a namespace of its own: what dlsym finds in it from outside is that
+ * namespace's hook. */
 #include "doors/door.h"
 
 static void *handle;

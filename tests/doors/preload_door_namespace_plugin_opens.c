@@ -1,4 +1,5 @@
-/* A plugin that opens the driver and looks up each symbol, in a namespace of its own, sees the cap. */
+/* A plugin that opens the driver and looks up each symbol, in a namespace of
+ * its own, sees the cap. */
 #include "doors/door.h"
 
 static void client(void)

@@ -1,8 +1,9 @@
 /*
- * A driver newer than we are. An unknown allocator or maker of contexts, and an unknown ABI of a known allocator, are
- * refused under a limit, also where they were looked up before anybody knew of a limit; it is said once for each.
- * What takes no memory passes, and without a limit everything does. The driver gets its own functions when it looks
- * itself up, and a stack can be walked through our front ends.
+ * A driver newer than we are. An unknown allocator or maker of contexts, and an unknown ABI of a
+ * known allocator, are refused under a limit, also where they were looked up before anybody knew of
+ * a limit; it is said once for each. What takes no memory passes, and without a limit everything
+ * does. The driver gets its own functions when it looks itself up, and a stack can be walked
+ * through our front ends.
  */
 #include "doors/door.h"
 
@@ -36,18 +37,21 @@ static void client(bool limited)
 		CHECK(early[i] != NULL);
 		CHECK_EQ(((int (*)(void))early[i])(), limited ? CUDA_ERROR_NOT_SUPPORTED : 14);
 	}
-	CHECK_EQ(((int (*)(void))dlsym(driver, "cuMemAllocShiny"))(), limited ? CUDA_ERROR_NOT_SUPPORTED : 14);
+	CHECK_EQ(((int (*)(void))dlsym(driver, "cuMemAllocShiny"))(),
+		 limited ? CUDA_ERROR_NOT_SUPPORTED : 14);
 	CHECK_EQ(((int (*)(void))dlsym(driver, "cuFrobnicate"))(), 14);
 
 	none = ask("cuNoSuchThing", &pointer, 14000, 0, NULL);
 	CHECK_RC(ask("cuMemAlloc", &pointer, 13000, 0, &status), CUDA_SUCCESS);
 	CHECK_EQ(pointer, dlsym(driver, "cuMemAlloc_v2"));
 	for (int i = 0; i < 3; i++) {
-		static const char *const names[] = {"cuMemAlloc", "cuMemAllocShiny", "cuShinyCtxCreate"};
+		static const char *const names[] = {"cuMemAlloc", "cuMemAllocShiny",
+						    "cuShinyCtxCreate"};
 
 		CHECK_RC(ask(names[i], &pointer, 14000, 0, &status), CUDA_SUCCESS);
 		CHECK_EQ(!pointer, limited);
-		CHECK_RC(status, limited ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS);
+		CHECK_RC(status, limited ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
+					 : CU_GET_PROC_ADDRESS_SUCCESS);
 		CHECK_RC(ask(names[i], &pointer, 14000, 0, NULL), limited ? none : CUDA_SUCCESS);
 		CHECK_EQ(!pointer, limited);
 	}
@@ -69,7 +73,8 @@ static int lines(const char *self, const char *limit)
 	snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s", built("tests/doors/future"));
 	c = client_capped(again, (const char *[]){limit, path, "SIMGPU_DEVICES=24G", NULL});
 	for (; (line = client_line(&c, DEADLINE_MS)); count++)
-		if (!strstr(line, "cuMemAllocShiny is refused") && !strstr(line, "cuMemAlloc is refused") &&
+		if (!strstr(line, "cuMemAllocShiny is refused") &&
+		    !strstr(line, "cuMemAlloc is refused") &&
 		    !strstr(line, "cuShinyCtxCreate is refused"))
 			FAIL("said: %s", line);
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);

@@ -1,5 +1,5 @@
-/* A driver without the second resolver, pools, VMM and graphs: what it lacks is not found, our exports for it answer so
- * when called by hand, and the rest is capped.
+/* A driver without the second resolver, pools, VMM and graphs: what it lacks is not found, our
+ * exports for it answer so when called by hand, and the rest is capped.
  * report: CR-01 CR-02 */
 #include "doors/door.h"
 
@@ -15,6 +15,7 @@ static void client(void)
 	void *const self = opened(built("libcuquota.so"), RTLD_NOW | RTLD_NOLOAD);
 	CUmemGenericAllocationHandle handle = 0;
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED};
+	__typeof__(&cuGetProcAddress_v2) resolver;
 	void *pointer = NULL;
 
 	driver = opened("libcuda.so.1", RTLD_NOW);
@@ -28,9 +29,8 @@ static void client(void)
 	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
 	CHECK_RC(((__typeof__(&cuMemCreate))dlsym(self, "cuMemCreate"))(&handle, 2 << 20, &prop, 0),
 		 CUDA_ERROR_NOT_FOUND);
-	CHECK_RC(((__typeof__(&cuGetProcAddress_v2))dlsym(self, "cuGetProcAddress_v2"))("cuInit", &pointer, 12000, 0,
-											NULL),
-		 CUDA_ERROR_NOT_FOUND);
+	resolver = (__typeof__(resolver))dlsym(self, "cuGetProcAddress_v2");
+	CHECK_RC(resolver("cuInit", &pointer, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
 }
 
 int main(int argc, char **argv)

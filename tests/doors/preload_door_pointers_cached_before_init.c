@@ -1,5 +1,5 @@
-/* A program that caches all pointers before it initialises, and then initialises and allocates from four threads, is
- * capped from the first allocation on: there is no warm-up.
+/* A program that caches all pointers before it initialises, and then initialises and allocates from
+ * four threads, is capped from the first allocation on: there is no warm-up.
  * report: HE-02 */
 #include "doors/runtime.h"
 #include "simgpu/truth.h"

@@ -1,5 +1,5 @@
-/* A look-up of somebody else's name by RTLD_NEXT, again and again from eight threads, is what it is without us.
- * report: CR-05 */
+/* A look-up of somebody else's name by RTLD_NEXT, again and again from eight threads, is what it is
+ * without us. report: CR-05 */
 #include "doors/door.h"
 
 #include <pthread.h>
@@ -7,7 +7,8 @@
 #define THREADS 8
 #define TURNS 10000
 
-static const char *const names[] = {"open", "malloc", "pthread_create", "cudaMalloc", "cuquotaNone", "dl_iterate_phdr"};
+static const char *const names[] = {"open", "malloc", "pthread_create",
+				    "cudaMalloc", "cuquotaNone", "dl_iterate_phdr"};
 #define NAMES (sizeof(names) / sizeof(*names))
 
 static void *look(void *arg)
@@ -19,7 +20,8 @@ static void *look(void *arg)
 			void *const found = dlsym(RTLD_NEXT, names[i]);
 
 			if (found != want[i])
-				FAIL("%s in turn %d is %p, want %p", names[i], turn, found, want[i]);
+				FAIL("%s in turn %d is %p, want %p", names[i], turn, found,
+				     want[i]);
 		}
 	return NULL;
 }
@@ -33,7 +35,8 @@ static void print_places(void *const *found)
 		if (!found[i])
 			printf("%s none; ", names[i]);
 		else if (dladdr(found[i], &info))
-			printf("%s %s+%lx; ", names[i], info.dli_fname, (long)found[i] - (long)info.dli_fbase);
+			printf("%s %s+%lx; ", names[i], info.dli_fname,
+			       (long)found[i] - (long)info.dli_fbase);
 	}
 	printf("\n");
 	fflush(stdout);

@@ -1,5 +1,6 @@
-/* A program that looks up nothing but cuGetProcAddress_v2 gets hooks from it, the resolvers themselves among them.
- * Under 1 GiB it has 600 MiB once and not twice, and the ledger holds 600 MiB more.
+/* A program that looks up nothing but cuGetProcAddress_v2 gets hooks from it, the
+ * resolvers themselves among them. Under 1 GiB it has 600 MiB once and not twice, and the
+ * ledger holds 600 MiB more.
  * report: HE-01 */
 #include "doors/door.h"
 #include "ledger_now.h"
@@ -66,8 +67,8 @@ static void once_but_not_twice(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const small[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_TENANT=small", "SIMGPU_CONTEXT=300M",
-					    NULL};
+	static const char *const small[] = {"CUQUOTA_MEMORY_LIMIT=1G", "CUQUOTA_TENANT=small",
+					    "SIMGPU_CONTEXT=300M", NULL};
 
 	if (argc < 2)
 		return again_capped(NULL) || again_capped(small);

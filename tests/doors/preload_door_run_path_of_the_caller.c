@@ -1,4 +1,5 @@
-/* What a library opens by name is found by that library's run path, not by ours: another library, and the driver. */
+/* What a library opens by name is found by that library's run path, not by ours: another library,
+ * and the driver. */
 #include "doors/door.h"
 
 #include <sys/stat.h>

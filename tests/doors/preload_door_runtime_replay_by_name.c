@@ -1,4 +1,5 @@
-/* The runtime's fallback where a driver has no resolver: dlsym of each versioned name, about 440 of them. */
+/* The runtime's fallback where a driver has no resolver: dlsym of each versioned
+ * name, about 440 of them. */
 #include "doors/runtime.h"
 
 static void *find(const char *symbol)

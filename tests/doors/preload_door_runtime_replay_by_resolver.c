@@ -1,5 +1,5 @@
-/* Every query that NVIDIA's runtime makes at start gets our wrapper where there is one, and else what the bare driver
- * answers; what the driver does not have stays not found. */
+/* Every query that NVIDIA's runtime makes at start gets our wrapper where there is one, and else
+ * what the bare driver answers; what the driver does not have stays not found. */
 #include "doors/runtime.h"
 
 static void client(void)
@@ -17,10 +17,11 @@ static void client(void)
 				FAIL("%s, %d, %lu is found", row->name, row->version, row->flags);
 			continue;
 		}
-		/* What dlsym and the resolver say must be the same, be it a wrapper or the driver's own. */
+		/* What dlsym and the resolver say must be the same, be it a
+		 * wrapper or the driver's own. */
 		if (!row->pointer || row->pointer != by_name)
-			FAIL("%s, %d, %lu is %p, want %p of %s", row->name, row->version, row->flags, row->pointer,
-			     by_name, row->symbol);
+			FAIL("%s, %d, %lu is %p, want %p of %s", row->name, row->version,
+			     row->flags, row->pointer, by_name, row->symbol);
 		hooks += is_hook(row->pointer);
 	}
 	CHECK_GE(hooks, 6); /* the resolvers, allocation and what is shown, at the least */
@@ -29,7 +30,8 @@ static void client(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const env[] = {"SIMGPU_GRAPHICS=off", NULL}; /* so was the driver that the list is of */
+	/* so was the driver that the list is of */
+	static const char *const env[] = {"SIMGPU_GRAPHICS=off", NULL};
 
 	if (argc < 2)
 		return again_capped(env);

@@ -1,7 +1,8 @@
 /*
- * Two threads open a second copy of the driver at once. Each would take the hooked names out of its symbol table, and
- * make the pages read-only again; they must not do so at the same time, or one writes where the other has just
- * forbidden it. Our own mprotect keeps the first one waiting for the second, for a while.
+ * Two threads open a second copy of the driver at once. Each would take the hooked names out of its
+ * symbol table, and make the pages read-only again; they must not do so at the same time, or one
+ * writes where the other has just forbidden it. Our own mprotect keeps the first one waiting for
+ * the second, for a while.
  */
 #include "doors/door.h"
 

@@ -1,5 +1,5 @@
-/* Preloaded twice, by two paths: the copy that comes first works and the other stands aside, whichever order; each byte
- * is charged once.
+/* Preloaded twice, by two paths: the copy that comes first works and the other stands aside,
+ * whichever order; each byte is charged once.
  * report: PG-07 */
 #include "doors/door.h"
 
@@ -48,11 +48,12 @@ int main(int argc, char **argv)
 		const char *const again[] = {"/proc/self/exe", libraries[1 - order], NULL};
 		const char *const first = getenv("TEST_PRELOAD_FIRST");
 		char preload[3 * PATH_MAX];
-		const char *const env[] = {preload, "CUQUOTA_MEMORY_LIMIT=8G", "SIMGPU_DEVICES=24G", NULL};
+		const char *const env[] = {preload, "CUQUOTA_MEMORY_LIMIT=8G", "SIMGPU_DEVICES=24G",
+					   NULL};
 		struct client c;
 
-		snprintf(preload, sizeof(preload), "LD_PRELOAD=%s:%s:%s", first ? first : "", libraries[order],
-			 libraries[1 - order]);
+		snprintf(preload, sizeof(preload), "LD_PRELOAD=%s:%s:%s", first ? first : "",
+			 libraries[order], libraries[1 - order]);
 		c = client_start(again, env);
 		CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	}

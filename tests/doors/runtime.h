@@ -1,6 +1,7 @@
 /*
- * A small stand-in for NVIDIA's runtime as nvcc puts it into programs: it opens the driver by name, looks up one
- * symbol, and asks that one for all others, each at the version in which its ABI began (tests/data/cudart-lookups.txt).
+ * A small stand-in for NVIDIA's runtime as nvcc puts it into programs: it opens the driver by name,
+ * looks up one symbol, and asks that one for all others, each at the version in which its ABI began
+ * (tests/data/cudart-lookups.txt).
  */
 #ifndef TESTS_DOORS_RUNTIME_H
 #define TESTS_DOORS_RUNTIME_H
@@ -35,7 +36,9 @@ TEST_USED static int lookups_read(struct lookup *rows)
 		if (*line == '#' || !strstr(line, " -> "))
 			continue;
 		snprintf(row->name, sizeof(row->name), "%.*s", (int)name, line);
-		CHECK_EQ(sscanf(line + name, ",%d,%lu -> %95s", &row->version, &row->flags, row->symbol), 3);
+		CHECK_EQ(sscanf(line + name, ",%d,%lu -> %95s", &row->version, &row->flags,
+				row->symbol),
+			 3);
 		CHECK(++n < LOOKUPS_MOST);
 	}
 	fclose(file);

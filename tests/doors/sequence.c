@@ -1,6 +1,6 @@
 /*
- * One program in three builds: linked with -lcuda, with dlopen and dlsym, with dlopen and dlvsym. It prints the code of
- * each call, what it is shown and what the ledger holds after it.
+ * One program in three builds: linked with -lcuda, with dlopen and dlsym, with dlopen and dlvsym.
+ * It prints the code of each call, what it is shown and what the ledger holds after it.
  */
 #include "doors/door.h"
 #include "ledger_now.h"
@@ -30,8 +30,8 @@ static void step(const char *what, CUresult rc)
 	size_t shown_free = 0, total = 0;
 	const CUresult info = GET(cuMemGetInfo_v2)(&shown_free, &total);
 
-	printf("%s %d, info %d %zu of %zu, ledger %llu; ", what, (int)rc, (int)info, shown_free, total,
-	       (unsigned long long)ledger_used(NULL, NULL));
+	printf("%s %d, info %d %zu of %zu, ledger %llu; ", what, (int)rc, (int)info, shown_free,
+	       total, (unsigned long long)ledger_used(NULL, NULL));
 }
 
 int main(void)

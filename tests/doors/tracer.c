@@ -1,4 +1,5 @@
-/* A tracer that wraps malloc, dlopen and pthread_create, and finds the next ones by RTLD_NEXT at the first call. */
+/* A tracer that wraps malloc, dlopen and pthread_create, and finds the next ones by RTLD_NEXT at
+ * the first call. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -30,12 +31,14 @@ SHOWN void *malloc(size_t bytes)
 SHOWN void *dlopen(const char *file, int flags)
 {
 	static void *real_dlopen;
-	void *volatile handle = ((void *(*)(const char *, int))next(&real_dlopen, "dlopen"))(file, flags);
+	void *volatile handle = ((void *(*)(const char *, int))next(&real_dlopen, "dlopen"))(file,
+											     flags);
 
 	return handle;
 }
 
-SHOWN int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+SHOWN int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *),
+			 void *arg)
 {
 	static void *real_create;
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
