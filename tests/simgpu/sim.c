@@ -20,7 +20,7 @@ static struct handle *free_handle[KIND_COUNT];
 static char *handles_begin, *handles_next;
 static uint64_t next_id;
 
-static const size_t handles_size = 64ULL << 30;
+static size_t handles_size = 64ULL << 30; /* less where the address space is smaller, as under valgrind */
 
 bool sim_lock(void)
 {
@@ -52,9 +52,12 @@ void *handle_new(const enum kind kind)
 	struct handle *handle = free_handle[kind];
 
 	if (!handles_begin) {
-		char *const area = mmap(NULL, handles_size, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		char *area;
 
+		do
+			area = mmap(NULL, handles_size, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		while (area == MAP_FAILED && (handles_size /= 2) >= 1U << 20);
 		if (area != MAP_FAILED) {
 			handles_next = area;
 			__atomic_store_n(&handles_begin, area, __ATOMIC_RELEASE);
