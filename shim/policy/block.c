@@ -2,6 +2,7 @@
  * The table of live allocations. See block.h.
  */
 #include "policy/block.h"
+#include "policy/lock.h"
 #include "policy/wiped.h"
 
 #include <errno.h>

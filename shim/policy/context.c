@@ -9,6 +9,7 @@
 #include "policy/block.h"
 #include "policy/claim.h"
 #include "policy/cost.h"
+#include "policy/lock.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "policy/refuse.h"

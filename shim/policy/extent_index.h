@@ -6,6 +6,7 @@
 #define POLICY_EXTENT_INDEX_H
 
 #include "policy/extent.h"
+#include "policy/lock.h"
 #include "policy/wiped.h"
 
 #define EXTENT_SHARDS 64u

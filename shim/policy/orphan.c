@@ -3,6 +3,7 @@
  */
 #include "policy/orphan.h"
 #include "policy/block.h"
+#include "policy/lock.h"
 #include "policy/wiped.h"
 
 #include <errno.h>

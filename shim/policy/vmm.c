@@ -8,6 +8,7 @@
  * takes long, only waits for it to write.
  */
 #include "policy/vmm.h"
+#include "policy/lock.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"

@@ -10,9 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPINS 200
-#define NAP_MAX 200000u
-
 void *wiped_map(size_t bytes)
 {
 	const int kept = errno;
@@ -59,20 +56,4 @@ void nap_ns(uint64_t ns)
 
 	syscall(SYS_nanosleep, &nap, NULL);
 	errno = kept;
-}
-
-void lock_wait(struct lock *lock)
-{
-	uint64_t nap = 10000;
-
-	do {
-		int spins = SPINS;
-
-		while (spins-- && __atomic_load_n(&lock->taken, __ATOMIC_RELAXED))
-			;
-		if (spins >= 0)
-			continue;
-		nap_ns(nap);
-		nap = nap < NAP_MAX ? nap * 2 : nap;
-	} while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE));
 }

@@ -16,25 +16,6 @@ void wiped_unmap(void *memory, size_t bytes);
 /* Once for the life of a module: two threads that come together get the same memory. */
 void *wiped_once(void **place, size_t bytes);
 
-/* For a few instructions; whoever waits sleeps after a while, so that a holder of
- * lower priority gets on. */
-struct lock {
-	uint32_t taken;
-};
-
-void lock_wait(struct lock *lock);
-
-static inline void lock_take(struct lock *lock)
-{
-	if (__builtin_expect(__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE), 0))
-		lock_wait(lock);
-}
-
-static inline void lock_give(struct lock *lock)
-{
-	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
-}
-
 /* Sleeps; neither a cancellation point nor a change of errno. */
 void nap_ns(uint64_t ns);
 
