@@ -1,0 +1,262 @@
+/*
+ * One cell of the bench: some processes of some threads that do one kind of work under whatever library is preloaded.
+ *
+ *     cell [job=pair|info|launch|idle] [door=link|dlsym|resolver] [order=newest|oldest|random] [live=N] [bytes=N]
+ *          [processes=N] [threads=N] [cpu=N] [spread=1] [tenants=N] [patience=MS] [count=N]
+ *
+ * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`. To each line "run US"
+ * on stdin it works that long and answers "COUNT NS": of one thread its own time without waits for a processor, of more the time
+ * from their common begin to their common end. Ends with its stdin. With count=N it works so often and ends.
+ * cpu pins a single process, spread=1 pins each to one in turn; tenants=N gives each process one of N names.
+ *
+ * Processes are forked before the driver is started; the first is ready before the others begin, so that what a
+ * library learns from a context seen alone it has learned.
+ */
+#include "work.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define OWN_TAGS 100 /* the simulated driver has room for 128 */
+
+struct result {
+	uint64_t count, elapsed_ns;
+};
+
+/* One page or more for all processes. */
+struct shared {
+	uint32_t go;	      /* how many runs were begun */
+	uint32_t ready, done; /* threads */
+	uint32_t slow;
+	uint64_t begin_ns, end_ns;
+	struct result result[];
+};
+
+static struct {
+	const char *job, *door, *order;
+	long live, bytes, processes, threads, cpu, spread, tenants, patience, count;
+} option = {"pair", "link", "newest", 0, 2 << 20, 1, 1, -1, 0, 0, 30000, 0};
+
+static struct shared *shared;
+static CUcontext context;
+static long process_index;
+
+static void futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+{
+	const struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, ns ? &t : NULL, NULL, 0);
+}
+
+static void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void count_up(uint32_t *word)
+{
+	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+	futex_wake(word);
+}
+
+static int index_of(const char *word, const char *const names[], const char *what)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(word, names[i]))
+			return i;
+	STOP("%s=%s is not known", what, word);
+}
+
+static struct work work_of_options(void)
+{
+	static const char *const jobs[] = {"pair", "info", "launch", "idle", NULL};
+	static const char *const doors[] = {"link", "dlsym", "resolver", NULL};
+	static const char *const orders[] = {"newest", "oldest", "random", NULL};
+
+	return (struct work){
+		.job = (enum job)index_of(option.job, jobs, "job"),
+		.door = (enum door)index_of(option.door, doors, "door"),
+		.order = (enum order)index_of(option.order, orders, "order"),
+		.live = (size_t)option.live,
+		.bytes = (size_t)option.bytes,
+	};
+}
+
+static void *thread(void *arg)
+{
+	struct result *const result = &shared->result[process_index * option.threads + (long)(intptr_t)arg];
+	struct work work = work_of_options();
+
+	NEED(cuCtxSetCurrent(context));
+	if (!work_start(&work, (uint64_t)option.patience * MS))
+		__atomic_store_n(&shared->slow, 1, __ATOMIC_SEQ_CST);
+	count_up(&shared->ready);
+	for (uint32_t run = 0;; run++) {
+		while (__atomic_load_n(&shared->go, __ATOMIC_SEQ_CST) == run)
+			futex_wait(&shared->go, run, 0);
+		if (work.job != JOB_IDLE) {
+			sleep_until(shared->begin_ns);
+			result->count = work_until(&work, shared->end_ns, &result->elapsed_ns);
+		}
+		count_up(&shared->done);
+	}
+	return NULL;
+}
+
+static void pin(long cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void process(long index)
+{
+	char name[32];
+
+	process_index = index;
+	snprintf(name, sizeof(name), "crowd-%ld", option.tenants ? index % option.tenants : 0);
+	if (option.tenants)
+		setenv("CUQUOTA_TENANT", name, 1);
+	/* The simulated driver counts each tag apart: one tag for all would have the processes wait for each other there. */
+	snprintf(name, sizeof(name), "bench-%ld", index);
+	if (option.processes > 1 && option.processes <= OWN_TAGS)
+		setenv("SIMGPU_TAG", name, 1);
+	if (option.cpu >= 0)
+		pin(option.cpu);
+	else if (option.spread)
+		pin(index % sysconf(_SC_NPROCESSORS_ONLN));
+	context = context_start();
+	for (long i = 1; i < option.threads; i++) {
+		pthread_t id;
+
+		if (pthread_create(&id, NULL, thread, (void *)(intptr_t)i))
+			STOP("no thread %ld", i);
+	}
+	thread(0);
+}
+
+/* Until `count` threads are there; a child that ended ends us. */
+static void wait_for(uint32_t *word, uint32_t count)
+{
+	uint32_t seen;
+
+	while ((seen = __atomic_load_n(word, __ATOMIC_SEQ_CST)) < count) {
+		if (waitpid(-1, NULL, WNOHANG) > 0)
+			STOP("a process ended early");
+		futex_wait(word, seen, 100 * MS);
+	}
+}
+
+static void run(uint64_t us)
+{
+	const uint32_t all = (uint32_t)(option.processes * option.threads);
+	/* Many must first have been woken. */
+	const uint64_t begin = now_ns() + (all > 1 ? 2 * MS + all * 20000ull : 0);
+	uint64_t count = 0;
+
+	shared->begin_ns = begin;
+	shared->end_ns = begin + us * 1000;
+	__atomic_store_n(&shared->done, 0, __ATOMIC_SEQ_CST);
+	count_up(&shared->go);
+	wait_for(&shared->done, all);
+	for (uint32_t i = 0; i < all; i++)
+		count += shared->result[i].count;
+	printf("%llu %llu\n", (unsigned long long)count,
+	       (unsigned long long)(all == 1 ? shared->result[0].elapsed_ns : us * 1000));
+	fflush(stdout);
+}
+
+static void fork_all(void)
+{
+	const pid_t parent = getpid();
+
+	for (long i = 0; i < option.processes; i++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			STOP("fork: %s", strerror(errno));
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() != parent)
+				_exit(1);
+			process(i);
+		}
+		if (!i)
+			wait_for(&shared->ready, (uint32_t)option.threads);
+	}
+	wait_for(&shared->ready, (uint32_t)(option.processes * option.threads));
+}
+
+static void parse(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		const char **text;
+		long *number;
+	} known[] = {
+		{"job", &option.job, NULL},
+		{"door", &option.door, NULL},
+		{"order", &option.order, NULL},
+		{"live", NULL, &option.live},
+		{"bytes", NULL, &option.bytes},
+		{"processes", NULL, &option.processes},
+		{"threads", NULL, &option.threads},
+		{"cpu", NULL, &option.cpu},
+		{"spread", NULL, &option.spread},
+		{"tenants", NULL, &option.tenants},
+		{"patience", NULL, &option.patience},
+		{"count", NULL, &option.count},
+	};
+
+	for (int i = 1; i < argc; i++) {
+		const char *const value = strchr(argv[i], '=');
+		size_t k = 0;
+
+		while (k < sizeof(known) / sizeof(*known) &&
+		       (!value || strncmp(argv[i], known[k].name, (size_t)(value - argv[i])) ||
+			known[k].name[value - argv[i]]))
+			k++;
+		if (k == sizeof(known) / sizeof(*known))
+			STOP("not understood: %s", argv[i]);
+		if (known[k].text)
+			*known[k].text = value + 1;
+		else
+			*known[k].number = atol(value + 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[64];
+
+	parse(argc, argv);
+	if (option.count) {
+		struct work work = work_of_options();
+
+		context_start();
+		if (!work_start(&work, (uint64_t)option.patience * MS))
+			return 1;
+		work_count(&work, (uint64_t)option.count);
+		return 0;
+	}
+	shared = mmap(NULL, sizeof(*shared) + (size_t)(option.processes * option.threads) * sizeof(struct result),
+		      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		STOP("mmap: %s", strerror(errno));
+	fork_all();
+	puts(shared->slow ? "slow" : "ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin))
+		run((uint64_t)atol(line + strlen("run ")));
+	/* The children die with us. */
+	return 0;
+}
