@@ -1,8 +1,9 @@
 /*
  * For the programs of the bench: the driver's functions by each door, clocks, and complaints.
  *
- * Promises: what is measured is called as a program would call it; a driver call that fails ends the program with a
- * line on stderr. Must never: include anything of the shim, so that any preloaded library can be measured.
+ * Promises: what is measured is called as a program would call it; a driver call that fails ends
+ * the program with a line on stderr. Must never: include anything of the shim, so that any
+ * preloaded library can be measured.
  */
 #ifndef BENCH_H
 #define BENCH_H

@@ -15,9 +15,10 @@ static void *symbol(const char *name)
 
 static void *resolved(const char *name)
 {
-	const __typeof__(&cuGetProcAddress_v2) get = (__typeof__(&cuGetProcAddress_v2))symbol("cuGetProcAddress_v2");
+	__typeof__(&cuGetProcAddress_v2) get;
 	void *found = NULL;
 
+	get = (__typeof__(get))symbol("cuGetProcAddress_v2");
 	NEED(get(name, &found, 12000, 0, NULL));
 	if (!found)
 		STOP("cuGetProcAddress does not know %s", name);

@@ -1,16 +1,19 @@
 /*
- * One cell of the bench: some processes of some threads that do one kind of work under whatever library is preloaded.
+ * One cell of the bench: some processes of some threads that do one kind of work under whatever
+ * library is preloaded.
  *
- *     cell [job=pair|info|launch|idle] [door=link|dlsym|resolver] [order=newest|oldest|random] [live=N] [bytes=N]
- *          [processes=N] [threads=N] [cpu=N] [spread=1] [tenants=N] [patience=MS] [count=N]
+ *     cell [job=pair|info|launch|idle] [door=link|dlsym|resolver]
+ *          [order=newest|oldest|random] [live=N] [bytes=N] [processes=N]
+ *          [threads=N] [cpu=N] [spread=1] [tenants=N] [patience=MS] [count=N]
  *
- * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`. To each line "run US"
- * on stdin it works that long and answers "COUNT NS": of one thread its own time without waits for a processor, of more the time
- * from their common begin to their common end. Ends with its stdin. With count=N it works so often and ends.
- * cpu pins a single process, spread=1 pins each to one in turn; tenants=N gives each process one of N names.
+ * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`.
+ * To each line "run US" on stdin it works that long and answers "COUNT NS": of one thread its
+ * own time without waits for a processor, of more the time from their common begin to their
+ * common end. Ends with its stdin. With count=N it works so often and ends. cpu pins a single
+ * process, spread=1 pins each to one in turn; tenants=N gives each process one of N names.
  *
- * Processes are forked before the driver is started; the first is ready before the others begin, so that what a
- * library learns from a context seen alone it has learned.
+ * Processes are forked before the driver is started; the first is ready before the others begin,
+ * so that what a library learns from a context seen alone it has learned.
  */
 #include "work.h"
 
@@ -90,7 +93,8 @@ static struct work work_of_options(void)
 
 static void *thread(void *arg)
 {
-	struct result *const result = &shared->result[process_index * option.threads + (long)(intptr_t)arg];
+	const long index = process_index * option.threads + (long)(intptr_t)arg;
+	struct result *const result = &shared->result[index];
 	struct work work = work_of_options();
 
 	NEED(cuCtxSetCurrent(context));
@@ -126,7 +130,7 @@ static void process(long index)
 	snprintf(name, sizeof(name), "crowd-%ld", option.tenants ? index % option.tenants : 0);
 	if (option.tenants)
 		setenv("CUQUOTA_TENANT", name, 1);
-	/* The simulated driver counts each tag apart: one tag for all would have the processes wait for each other there. */
+	/* The simulated driver counts each tag apart: of one tag processes would wait there. */
 	snprintf(name, sizeof(name), "bench-%ld", index);
 	if (option.processes > 1 && option.processes <= OWN_TAGS)
 		setenv("SIMGPU_TAG", name, 1);
@@ -237,6 +241,7 @@ static void parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	char line[64];
+	size_t bytes;
 
 	parse(argc, argv);
 	if (option.count) {
@@ -248,8 +253,9 @@ int main(int argc, char **argv)
 		work_count(&work, (uint64_t)option.count);
 		return 0;
 	}
-	shared = mmap(NULL, sizeof(*shared) + (size_t)(option.processes * option.threads) * sizeof(struct result),
-		      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bytes = sizeof(*shared) +
+		(size_t)(option.processes * option.threads) * sizeof(struct result);
+	shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		STOP("mmap: %s", strerror(errno));
 	fork_all();

@@ -30,7 +30,8 @@ bool work_start(struct work *work, uint64_t patience_ns)
 	else if (work->door == DOOR_RESOLVER)
 		work->calls = calls_by_resolver();
 	if (work->job == JOB_LAUNCH) {
-		static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }";
+		static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+					    ".visible .entry k() { ret; }";
 		CUmodule module;
 
 		NEED(cuModuleLoadData(&module, image));
@@ -47,8 +48,9 @@ bool work_start(struct work *work, uint64_t patience_ns)
 	return true;
 }
 
-/* `calls` is a constant where the door is the direct link: the compiler then calls through the PLT, as programs do. */
-static inline __attribute__((always_inline)) void times(struct work *work, const struct calls calls, uint64_t count)
+/* `calls` is a constant for the direct link: the compiler then calls through the PLT. */
+static inline __attribute__((always_inline)) void
+times(struct work *work, const struct calls calls, uint64_t count)
 {
 	CUresult rc = CUDA_SUCCESS;
 
@@ -68,9 +70,11 @@ static inline __attribute__((always_inline)) void times(struct work *work, const
 			rc |= calls.free(block);
 		}
 	} else {
+		const bool random = work->order == ORDER_RANDOM;
+
 		for (uint64_t i = 0; i < count; i++) {
-			const size_t at = work->order == ORDER_RANDOM ? random_next(&work->random) % work->live
-								      : work->next;
+			const size_t at = random ? random_next(&work->random) % work->live
+						 : work->next;
 
 			work->next = at + 1 < work->live ? at + 1 : 0;
 			rc |= calls.free(work->block[at]);
@@ -83,7 +87,8 @@ static inline __attribute__((always_inline)) void times(struct work *work, const
 
 __attribute__((noinline)) void work_count(struct work *work, uint64_t count)
 {
-	static const struct calls linked = {cuMemAlloc_v2, cuMemFree_v2, cuMemGetInfo_v2, cuLaunchKernel};
+	static const struct calls linked = {cuMemAlloc_v2, cuMemFree_v2, cuMemGetInfo_v2,
+					    cuLaunchKernel};
 
 	if (work->door == DOOR_LINK)
 		times(work, linked, count);

@@ -1,8 +1,10 @@
 /*
- * One thread's measured work: pairs of allocation and free in the order asked for, memory queries or launches.
+ * One thread's measured work: pairs of allocation and free in the order asked for, memory
+ * queries or launches.
  *
- * Promises: the loop holds nothing but the calls, a random number where the order wants one, and a look at the clock every
- * few microseconds. What the thread waited for a processor is known apart, so that a busy machine does not look like cost.
+ * Promises: the loop holds nothing but the calls, a random number where the order wants one, and
+ * a look at the clock every few microseconds. What the thread waited for a processor is known
+ * apart, so that a busy machine does not look like cost.
  */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
@@ -40,7 +42,7 @@ struct work {
 	uint64_t random;
 };
 
-/* Makes the live blocks, for at most `patience_ns`; false when that was too short. The context is current. */
+/* Makes the live blocks; false when that took longer than `patience_ns`. The context is current. */
 bool work_start(struct work *work, uint64_t patience_ns);
 /* Works until the time `end`; how often, and how long it took without waits for a processor. */
 uint64_t work_until(struct work *work, uint64_t end, uint64_t *elapsed_ns);
