@@ -1,5 +1,5 @@
-/* The first thread takes locks without an atomic operation; a second one still waits for it, and from then on both
- * exclude each other. */
+/* The first thread takes locks without an atomic operation; a second one still waits for it, and
+ * from then on both exclude each other. */
 #include "helper.h"
 #include "policy/lock.h"
 

@@ -135,7 +135,7 @@ struct cuquota_detail {
 	uint64_t pid_namespace;		   /* inode of that namespace */
 	uint64_t joined_ns;		   /* CLOCK_MONOTONIC */
 	char command[16];		   /* as the kernel names the process */
-	uint32_t family[CUQUOTA_FAMILIES]; /* charged by kind, units */
+	uint32_t family[CUQUOTA_FAMILIES]; /* charged by kind, units; linear is what the others leave of charged */
 	uint64_t refused_limit;		   /* how often, by the own limit */
 	uint64_t refused_guarantee;	   /* by another's request */
 	uint64_t refused_driver;	   /* by the driver, after we granted */

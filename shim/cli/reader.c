@@ -66,8 +66,15 @@ static void read_member(const struct segment *segment, uint32_t index, enum life
 		.joined_ns = __atomic_load_n(&detail->joined_ns, __ATOMIC_RELAXED),
 	};
 	copy_text(info->command, sizeof(info->command), detail->command);
-	for (unsigned i = 0; i < CUQUOTA_FAMILIES; i++)
-		info->family[i] = bytes_of(__atomic_load_n(&detail->family[i], __ATOMIC_RELAXED));
+	info->family[CUQUOTA_LINEAR] = info->used;
+	for (unsigned i = CUQUOTA_LINEAR + 1; i < CUQUOTA_FAMILIES; i++) {
+		const uint64_t bytes =
+			bytes_of(__atomic_load_n(&detail->family[i], __ATOMIC_RELAXED));
+
+		/* One that fell below 0, since it began in a place that was lost, is nothing. */
+		info->family[i] = bytes <= info->family[CUQUOTA_LINEAR] ? bytes : 0;
+		info->family[CUQUOTA_LINEAR] -= info->family[i];
+	}
 }
 
 struct collected {

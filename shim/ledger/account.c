@@ -49,35 +49,13 @@ static void unlock_growing(uint32_t *lock)
 		wake_all(lock);
 }
 
-static void note_peak(struct member *member, uint32_t charged)
+void account_note_peak(struct member *member, uint32_t charged)
 {
 	struct cuquota_detail *detail = member_detail(member);
 
+	__atomic_store_n(&member->peak, charged, __ATOMIC_RELAXED);
 	if (charged > __atomic_load_n(&detail->peak, __ATOMIC_RELAXED))
 		__atomic_store_n(&detail->peak, charged, __ATOMIC_RELAXED);
-}
-
-/*
- * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of
- * the epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
- */
-static bool charge_credit(struct member *member, uint32_t units)
-{
-	struct cuquota_slot *slot = member_slot(member);
-	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
-
-	do {
-		if (CUQUOTA_CREDIT(word) < units)
-			return false;
-		if (__atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) !=
-		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
-			return false;
-		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word) + units, CUQUOTA_CREDIT(word) - units);
-		POINT("account.charging");
-	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-	POINT("account.charged");
-	note_peak(member, CUQUOTA_CHARGED(next));
-	return true;
 }
 
 /* Nobody but the owner raises; this only ever lowers. */
@@ -276,7 +254,7 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 		uint32_t credit;
 
 		adopt_epoch(member);
-		if (charge_credit(member, units))
+		if (account_charge_credit(member, units))
 			return 0;
 		credit = CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_SEQ_CST));
 		if (credit >= units)
@@ -297,11 +275,11 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 	}
 }
 
-int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
+int account_grow(struct member *member, uint32_t units, struct refusal *refusal)
 {
 	int rc, cancel, kept = errno;
 
-	if (!units || charge_credit(member, units))
+	if (!units)
 		return 0;
 	/* A thread that ended inside would leave the lock and the announcement behind. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -324,7 +302,7 @@ void account_refund(struct member *member, uint32_t units)
 
 		if (units > charged) /* never below nothing: a scribbled ledger must not make a tenant rich */
 			units = charged;
-		epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
+		epoch = __atomic_load_n(member->rules, __ATOMIC_SEQ_CST);
 		if (epoch == __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
 		/* More than the mark may just have been granted to another thread: that is left alone. */
@@ -335,7 +313,7 @@ void account_refund(struct member *member, uint32_t units)
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	POINT("account.refunded");
 	/* Kept under rules that were tightened meanwhile, and maybe adopted by another thread before our swap: void. */
-	if (keep && __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST) != epoch)
+	if (keep && __atomic_load_n(member->rules, __ATOMIC_SEQ_CST) != epoch)
 		take_credit(slot);
 }
 
@@ -350,5 +328,5 @@ void account_force(struct member *member, uint32_t units)
 		next = CUQUOTA_WORD(charged < UINT32_MAX ? (uint32_t)charged : UINT32_MAX, CUQUOTA_CREDIT(word));
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	POINT("account.forced");
-	note_peak(member, CUQUOTA_CHARGED(next));
+	account_note_peak(member, CUQUOTA_CHARGED(next));
 }

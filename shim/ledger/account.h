@@ -6,6 +6,7 @@
 #ifndef CUQUOTA_ACCOUNT_H
 #define CUQUOTA_ACCOUNT_H
 
+#include "base/point.h"
 #include "ledger/member.h"
 
 enum refusal_cause {
@@ -25,11 +26,45 @@ struct refusal {
 	char top_command[16];
 };
 
+void account_note_peak(struct member *member, uint32_t charged);
+
+/*
+ * Charge out of credit; false where that is short, or was granted under other rules.
+ *
+ * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of
+ * the epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
+ */
+static inline bool account_charge_credit(struct member *member, uint32_t units)
+{
+	struct cuquota_slot *slot = member_slot(member);
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
+
+	do {
+		if (CUQUOTA_CREDIT(word) < units)
+			return false;
+		if (__atomic_load_n(member->rules, __ATOMIC_SEQ_CST) !=
+		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
+			return false;
+		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word) + units, CUQUOTA_CREDIT(word) - units);
+		POINT("account.charging");
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	POINT("account.charged");
+	if (__builtin_expect(CUQUOTA_CHARGED(next) > __atomic_load_n(&member->peak, __ATOMIC_RELAXED), 0))
+		account_note_peak(member, CUQUOTA_CHARGED(next));
+	return true;
+}
+
+/* The slow half of account_charge. */
+int account_grow(struct member *member, uint32_t units, struct refusal *refusal);
+
 /*
  * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be NULL). Before it
  * refuses it forgets the dead and takes back idle credit.
  */
-int account_charge(struct member *member, uint32_t units, struct refusal *refusal);
+static inline int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
+{
+	return __builtin_expect(account_charge_credit(member, units), 1) ? 0 : account_grow(member, units, refusal);
+}
 /* Move them out again: kept as credit up to a mark, dropped beyond. */
 void account_refund(struct member *member, uint32_t units);
 /* Charge what the driver has taken already. Never refused: may go beyond the limit; later charges are then refused. */

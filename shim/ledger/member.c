@@ -208,6 +208,9 @@ static void publish(const struct segment *segment, uint32_t index, uint32_t tena
 	member->epoch = 0;
 	member->mark = 0;
 	member->growing = 0;
+	member->peak = 0;
+	member->place = slot;
+	member->rules = &segment->header->epoch;
 	member->checked_ns = segment_now_ns();
 }
 

@@ -17,9 +17,12 @@ struct member {
 	const struct segment *segment; /* NULL while not joined; stored last, by release */
 	struct life_lock life;
 	uint32_t slot, gen, tenant;
-	uint32_t epoch;	  /* rules under which the credit was granted */
-	uint32_t mark;	  /* units of credit worth keeping */
-	uint32_t growing; /* lock of the growing thread: 0 free, 1 taken, 2 taken and waited for */
+	uint32_t epoch;		    /* rules under which the credit was granted */
+	uint32_t mark;		    /* units of credit worth keeping */
+	uint32_t growing;	    /* lock of the growing thread: 0 free, 1 taken, 2 taken and waited for */
+	uint32_t peak;		    /* largest charged that the detail was told of */
+	struct cuquota_slot *place; /* the slot, and the epoch of the header: charge and refund look for neither */
+	const uint32_t *rules;
 	uint64_t checked_ns;
 };
 
@@ -51,7 +54,7 @@ bool member_forget_dead(const struct segment *segment, uint32_t slot);
 
 static inline struct cuquota_slot *member_slot(const struct member *member)
 {
-	return segment_slot(member->segment, member->slot);
+	return member->place;
 }
 
 static inline struct cuquota_detail *member_detail(const struct member *member)

@@ -2,7 +2,7 @@
  * Claims and releases. See claim.h.
  */
 #include "policy/claim.h"
-#include "policy/block.h"
+#include "policy/block_table.h"
 #include "policy/context.h"
 #include "policy/extent.h"
 #include "policy/orphan.h"
@@ -252,7 +252,7 @@ int claim_enter(const struct claim *claim, uint64_t pointer)
 				    .family = claim->family,
 				    .seat = claim->seat,
 				    .kind = BLOCK_WHOLE};
-	const int rc = block_add(&block, claim->epoch);
+	const int rc = shard_add(&block, claim->epoch);
 
 	if (!rc)
 		seat_count(claim->device, claim->family, claim->units);
@@ -285,7 +285,7 @@ static bool take(uint64_t pointer, bool certain)
 
 	if ((certain || extent_may_be(pointer)) && extent_leave(pointer))
 		return true;
-	if (!block_take(pointer, &block))
+	if (!shard_take(pointer, &block))
 		return false;
 	if (block.kind != BLOCK_WHOLE) {
 		extent_leave_entry(&block, false);

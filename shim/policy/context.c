@@ -11,7 +11,6 @@
 #include "policy/cost.h"
 #include "policy/lock.h"
 #include "policy/process.h"
-#include "policy/quiet.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
 #include "policy/wiped.h"
@@ -32,7 +31,7 @@ struct context {
 	uint32_t references; /* cuCtxAttach; guarded by the home's `making` */
 	uint8_t device;
 	uint8_t seat;
-	bool dropping; /* the driver is asked to end it: who asked keeps the record till it answered */
+	bool dropping; /* who asked the driver to end it keeps the record till it answered */
 	UT_hash_handle hh;
 };
 
@@ -341,7 +340,7 @@ void context_attach(struct context_change *change)
 	begin_known(change, CONTEXT_ATTACH, NULL);
 }
 
-/* Whether a created context has ended, now that the driver has answered; then it is out of the table. */
+/* Has a created context ended, now that the driver answered? Then it is out of the table. */
 static bool at_its_end(const struct context_change *change, CUresult rc)
 {
 	struct context *const context = change->context;

@@ -24,9 +24,9 @@ static bool barrier(int command)
 }
 
 /*
- * The first comer becomes the owner, where the kernel can pass barriers; every other ends that. A child of a fork may
- * have to register anew. Where a filter that was installed since forbids the barrier, a time is waited in which
- * any processor has long written out its stores.
+ * The first comer becomes the owner, where the kernel can pass barriers; every other ends that. A
+ * child of a fork may have to register anew. Where a filter that was installed since forbids the
+ * barrier, a time is waited in which any processor has long written out its stores.
  */
 static void meet(void)
 {

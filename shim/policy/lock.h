@@ -1,14 +1,17 @@
 /*
- * The small lock of this floor's tables, for a few instructions. Owns: who may take one without an atomic operation.
- * Promise: it lies in memory that fork wipes, so one that another thread held at the fork is free in the child;
- * whoever waits sleeps after a while, so that a holder of lower priority gets on. Keeps errno; no cancellation point.
+ * The small lock of this floor's tables, for a few instructions. Owns: who may take one without an
+ * atomic operation. Promise: it lies in memory that fork wipes, so one that another thread held at
+ * the fork is free in the child; whoever waits sleeps after a while, so that a holder of lower
+ * priority gets on. Keeps errno; no cancellation point.
  *
- * Most processes use the driver in one thread, and an atomic exchange costs more than all else that is done under the
- * lock. So the first thread that takes any lock, the owner, takes them by a plain store of `own` as long as it is the
- * only one: it stores, and then looks whether `lock_shared` is still false. A second thread stores `lock_shared`, has
- * the kernel pass a barrier through every running thread (membarrier), takes the lock by exchange, and waits until
- * `own` is clear. If the owner did not see lock_shared, then its store of `own` came before the barrier, and the
- * second thread sees it; else the owner stands back. From then on everybody exchanges.
+ * Most processes use the driver in one thread, and an atomic exchange costs more than all else
+ * that is done under the lock. So the first thread that takes any lock, the owner, takes them by a
+ * plain store of `own` as long as it is the only one: it stores, and then looks whether
+ * `lock_shared` is still false. A second thread stores `lock_shared`, has the kernel pass a
+ * barrier through every running thread (membarrier), takes the lock by exchange, and waits until
+ * `own` is clear. If the owner did not see lock_shared, then its store of `own` came before the
+ * barrier, and the second thread sees it; else the owner stands back. From then on everybody
+ * exchanges.
  */
 #ifndef POLICY_LOCK_H
 #define POLICY_LOCK_H
@@ -32,7 +35,7 @@ void lock_take_shared(struct lock *lock);
 
 static inline void lock_take(struct lock *lock)
 {
-	if (__builtin_expect(lock_thread.owner && !__atomic_load_n(&lock_shared, __ATOMIC_RELAXED), 1)) {
+	if (lock_thread.owner && !__atomic_load_n(&lock_shared, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&lock->own, 1, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (__builtin_expect(!__atomic_load_n(&lock_shared, __ATOMIC_ACQUIRE), 1))

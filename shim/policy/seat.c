@@ -217,16 +217,14 @@ static bool has_credit(const struct member *member, uint32_t units)
 	return CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_RELAXED)) >= units;
 }
 
-int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
+int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
 {
-	struct member *member = seat_member(device);
 	const int kept = errno;
+	struct member *member;
 
-	if (__builtin_expect(!has_credit(member, units), 0)) {
-		check(device);
-		member = seat_member(device);
-		errno = kept;
-	}
+	check(device);
+	member = seat_member(device);
+	errno = kept;
 	*seat = seat_of(member);
 	return account_charge(member, units, refusal);
 }

@@ -48,7 +48,16 @@ static inline uint32_t seat_units(uint64_t bytes)
 }
 
 /* Charge, looking first (at most once a second, and only when credit is short) whether the place is still ours. */
-int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal);
+int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal);
+static inline int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
+{
+	struct member *const member = seat_member(device);
+
+	*seat = seat_of(member);
+	if (__builtin_expect(account_charge_credit(member, units), 1))
+		return 0;
+	return seat_charge_short(device, units, seat, refusal);
+}
 /* Refund what was charged under `seat`; nothing if that was lost since. */
 static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
 {
@@ -62,11 +71,14 @@ uint8_t seat_force(const struct device *device, uint32_t units);
 /* Would a charge be granted out of credit, or is there room for it without looking for the dead? A hint. */
 bool seat_has_room(const struct device *device, uint32_t units);
 
-/* Per-family figures of the detail; only shown. Alone, a thread need not pay for an atomic addition. */
+/* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the charge, so that the
+ * commonest calls need not write it. Alone, a thread need not pay for an atomic addition. */
 static inline void seat_count(const struct device *device, unsigned family, int64_t units)
 {
 	uint32_t *const figure = &member_detail(seat_member(device))->family[family];
 
+	if (family == CUQUOTA_LINEAR)
+		return;
 	if (__atomic_load_n(&quiet_threads, __ATOMIC_RELAXED) > 1)
 		__atomic_fetch_add(figure, (uint32_t)units, __ATOMIC_RELAXED);
 	else

@@ -35,10 +35,7 @@ static uint32_t grain_units(void)
 
 static void give(const struct extent_paid *paid)
 {
-	const struct device *const device = device_by_index(paid->device);
-
-	seat_refund(device, paid->seat, grain_units());
-	seat_count(device, CUQUOTA_LINEAR, -(int64_t)grain_units());
+	seat_refund(device_by_index(paid->device), paid->seat, grain_units());
 }
 
 static bool keeps(uint8_t index)
@@ -115,7 +112,6 @@ static bool another_token(struct claim *claim)
 
 	/* Not yet known whether the driver kept the grain that was emptied; had it, the block would lie there. */
 	if (extent_idle(index) && quiet_returns(claim->device) == 0 && extent_reclaim(index, claim->context, &paid)) {
-		seat_count(claim->device, CUQUOTA_LINEAR, -(int64_t)grain_units());
 		if (paid.seat == claim->seat) {
 			claim->tokens++;
 			return true;
@@ -151,7 +147,6 @@ int small_enter(struct claim *claim, CUdeviceptr pointer)
 		if (!quiet_returns(claim->device))
 			quiet_want(true);
 	}
-	seat_count(claim->device, CUQUOTA_LINEAR, (int64_t)used * grain_units());
 	if (__builtin_expect(extent_idle(index), 0) && quiet_returns(claim->device) == 0 &&
 	    extent_reclaim(index, claim->context, &old))
 		give(&old);
