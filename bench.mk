@@ -8,7 +8,7 @@ bench_obj = $(patsubst %,$(BUILD)/obj/bench/%.c.o,$1)
 
 .PHONY: bench bench-lint bench-table
 
-$(BUILD)/obj/bench/race.c.o: OWN_CPPFLAGS += -Itests/simgpu
+$(BUILD)/obj/bench/race.c.o: OWN_CPPFLAGS += -Itests
 $(BUILD)/bench/cell: $(call bench_obj,cell work calls options)
 $(BUILD)/bench/spawn: $(call bench_obj,spawn)
 $(BUILD)/bench/race: $(call bench_obj,race options) $(BUILD)/simgpu/libtruth.a

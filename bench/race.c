@@ -11,7 +11,7 @@
  */
 #include "options.h"
 #include "bench.h"
-#include "truth.h"
+#include "simgpu/truth.h"
 
 #include <signal.h>
 #include <sys/mman.h>

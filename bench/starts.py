@@ -100,7 +100,8 @@ def worst(setting, budget, at_limit):
         for variant in setting.variants:
             world = setting.world()
             # Two contexts of 16 MiB, two spare grains, and room for one block of 64 MiB but not for two.
-            env = setting.environment(variant, world, CUQUOTA_LOG='off', **({'CUQUOTA_MEMORY_LIMIT': '140M'} if at_limit else {}))
+            env = setting.environment(variant, world, CUQUOTA_LOG='off', CUQUOTA_MEMORY_LIMIT='140M' if at_limit else '20G')
+            env['SIMGPU_DEVICES'] = '24G'  # a larger card takes longer to dump
             row = numbers([setting.program('worst'), 'trouble=' + trouble, 'ms=%d' % (400 if setting.quick else 1200)],
                           env, world)
             took[variant] = row[0] / 1e6

@@ -62,6 +62,7 @@ void *handle_new(const enum kind kind)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		while (area == MAP_FAILED && (handles_size /= 2) >= 1U << 20);
 		if (area != MAP_FAILED) {
+			madvise(area, handles_size, MADV_DONTDUMP);
 			handles_next = area;
 			__atomic_store_n(&handles_begin, area, __ATOMIC_RELEASE);
 		}
