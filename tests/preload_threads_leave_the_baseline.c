@@ -12,9 +12,14 @@
 #include <pthread.h>
 
 #define THREADS 8
-#define STEPS 50000
 #define HELD 24
 #define LIMIT (4ull << 30)
+
+/* Of each thread. */
+static int steps(void)
+{
+	return test_long() ? 500000 : 50000;
+}
 
 static CUcontext context;
 static size_t baseline;
@@ -37,9 +42,10 @@ static void *churn(void *seed)
 	const __typeof__(&cuMemGetInfo_v2) info = CU(cuMemGetInfo_v2);
 	CUdeviceptr held[HELD] = {0};
 	size_t bytes, total;
+	const int most = steps();
 
 	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < most; step++) {
 		CUdeviceptr *place;
 		CUresult rc;
 

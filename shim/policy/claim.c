@@ -4,7 +4,7 @@
 #include "policy/claim.h"
 #include "policy/block_table.h"
 #include "policy/context.h"
-#include "policy/extent.h"
+#include "policy/extent_index.h"
 #include "policy/orphan.h"
 #include "policy/process.h"
 #include "policy/refuse.h"

@@ -25,9 +25,9 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 	extent_grain_bytes = grain_bytes;
 	give = to_give;
 	keeps = to_keep;
-	index->step = grain_bytes / EXTENT_STARTS > EXTENT_STEP
-			      ? (uint32_t)((grain_bytes + EXTENT_STARTS - 1) / EXTENT_STARTS)
-			      : EXTENT_STEP;
+	index->step = EXTENT_STEP;
+	while (((grain_bytes - 1) >> index->step) >= EXTENT_STARTS)
+		index->step++;
 	index->shift = grain_bytes & (grain_bytes - 1) ? 0 : (uint32_t)__builtin_ctzll(grain_bytes);
 	__atomic_store_n(&index->bytes, grain_bytes, __ATOMIC_RELEASE);
 	return 0;
@@ -38,29 +38,25 @@ uint32_t extent_idle(uint8_t device)
 	return __atomic_load_n(&extent_index()->idle[device], __ATOMIC_RELAXED);
 }
 
-/* Has the address a bit of its own? */
-static bool on_step(uint64_t pointer)
+/* `offset` is that of a block in its grain. Has it a bit of its own? */
+static bool on_step(uint64_t offset)
 {
-	return (pointer - extent_base(pointer)) % extent_index()->step == 0;
+	return (offset & ((1ull << extent_index()->step) - 1)) == 0;
 }
 
-static uint32_t bit_of(uint64_t pointer)
+static bool start_is_set(const struct extent *extent, uint64_t offset)
 {
-	return (uint32_t)((pointer - extent_base(pointer)) / extent_index()->step);
+	const uint64_t bit = offset >> extent_index()->step;
+
+	return on_step(offset) && extent->starts[bit / 64] >> (bit % 64) & 1;
 }
 
-static bool start_is_set(const struct extent *extent, uint64_t pointer)
+static void start_flip(struct extent *extent, uint64_t offset, bool set)
 {
-	const uint32_t bit = bit_of(pointer);
-
-	return on_step(pointer) && extent->starts[bit / 64] >> (bit % 64) & 1;
-}
-
-static void start_flip(struct extent *extent, uint64_t pointer)
-{
-	const uint32_t bit = bit_of(pointer);
+	const uint64_t bit = offset >> extent_index()->step;
 
 	extent->starts[bit / 64] ^= 1ull << (bit % 64);
+	extent->bits += set ? 1u : -1u;
 }
 
 static void lock_both(struct extent_shard *a, struct extent_shard *b)
@@ -104,21 +100,22 @@ static struct extent *settle_in(struct extent_shard *shard, struct extent *exten
 }
 
 /* One bit is enough, unless -EEXIST: another context's grain, or something starts there still. */
-static int enter_bit(struct extent_shard *shard, uint64_t pointer, const struct extent_paid *paid, unsigned tokens)
+static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset, const struct extent_paid *paid,
+		     unsigned tokens)
 {
-	struct extent *extent = extent_find(shard, extent_base(pointer));
+	struct extent *extent = extent_find(shard, base);
 	const bool fresh = is_fresh(extent, paid);
 
-	if (!on_step(pointer))
+	if (!on_step(offset))
 		return -EEXIST;
-	if (extent && extent->live && (extent->paid.context != paid->context || start_is_set(extent, pointer)))
+	if (extent && extent->live && (extent->paid.context != paid->context || start_is_set(extent, offset)))
 		return -EEXIST;
 	if (fresh && !tokens)
 		return -EDQUOT;
 	if (extent_prepare(shard))
 		return -ENOMEM;
-	extent = settle_in(shard, extent, extent_base(pointer), paid);
-	start_flip(extent, pointer);
+	extent = settle_in(shard, extent, base, paid);
+	start_flip(extent, offset, true);
 	return (int)(tokens - fresh);
 }
 
@@ -161,11 +158,11 @@ int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid,
 
 	if (!bytes)
 		bytes = 1;
-	if (base == extent_base(pointer + bytes - 1)) {
+	if (pointer - base + bytes <= extent_index()->bytes) {
 		struct extent_shard *const shard = extent_shard(base);
 
 		lock_take(&shard->lock);
-		rc = block_epoch() == epoch ? enter_bit(shard, pointer, paid, tokens) : -EAGAIN;
+		rc = block_epoch() == epoch ? enter_bit(shard, base, pointer - base, paid, tokens) : -EAGAIN;
 		lock_give(&shard->lock);
 	}
 	return rc == -EEXIST ? enter_entry(pointer, bytes, paid, family, tokens, epoch) : rc;
@@ -184,22 +181,18 @@ static void leave(struct extent_shard *shard, struct extent *extent, bool ended)
 	extent_remove(shard, extent);
 }
 
-bool extent_may_be(uint64_t pointer)
-{
-	return __atomic_load_n(&extent_shard(extent_base(pointer))->used, __ATOMIC_RELAXED) != 0;
-}
-
 bool extent_leave(uint64_t pointer)
 {
-	struct extent_shard *const shard = extent_shard(extent_base(pointer));
+	const uint64_t base = extent_base(pointer);
+	struct extent_shard *const shard = extent_shard(base);
 	struct extent *extent;
 	bool found;
 
 	lock_take(&shard->lock);
-	extent = extent_find(shard, extent_base(pointer));
-	found = extent && start_is_set(extent, pointer);
+	extent = extent_find(shard, base);
+	found = extent && start_is_set(extent, pointer - base);
 	if (found) {
-		start_flip(extent, pointer);
+		start_flip(extent, pointer - base, false);
 		leave(shard, extent, false);
 	}
 	lock_give(&shard->lock);
@@ -223,13 +216,14 @@ void extent_leave_entry(const struct block *block, bool ended)
 
 bool extent_is_last(uint64_t pointer, struct extent_paid *paid)
 {
-	struct extent_shard *const shard = extent_shard(extent_base(pointer));
+	const uint64_t base = extent_base(pointer);
+	struct extent_shard *const shard = extent_shard(base);
 	const struct extent *extent;
 	bool last;
 
 	lock_take(&shard->lock);
-	extent = extent_find(shard, extent_base(pointer));
-	last = extent && extent->live == 1 && start_is_set(extent, pointer);
+	extent = extent_find(shard, base);
+	last = extent && extent->live == 1 && start_is_set(extent, pointer - base);
 	if (last)
 		*paid = extent->paid;
 	lock_give(&shard->lock);
@@ -268,17 +262,15 @@ void extent_drop_context(uint32_t context)
 		lock_take(&shard->lock);
 		for (uint32_t i = 0; shard->extent && i < 1u << shard->bits;) {
 			struct extent *const extent = shard->extent[i];
-			uint32_t bits = 0;
 
 			if (!extent || extent->paid.context != context) {
 				i++;
 				continue;
 			}
-			for (uint32_t w = 0; w < EXTENT_STARTS / 64; w++)
-				bits += (uint32_t)__builtin_popcountll(extent->starts[w]);
 			if (!extent->live)
 				extent_count_idle(shard, extent, -1);
-			extent->live -= bits;
+			extent->live -= extent->bits;
+			extent->bits = 0;
 			memset(extent->starts, 0, sizeof(extent->starts));
 			if (extent->live) { /* entries of another context, or of this one that go next */
 				extent->paid.context = 0;

@@ -41,8 +41,6 @@ static inline size_t extent_bytes(void)
 int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
 		 uint64_t epoch);
 
-/* Without the lock: false where no small block lies near, but for one that is being entered now. */
-bool extent_may_be(uint64_t pointer);
 /* A freed block; false: no small block starts there, look in the block table. */
 bool extent_leave(uint64_t pointer);
 /* The same for an entry of the block table. `ended`: its context did, so that nothing is kept. */

@@ -11,7 +11,7 @@
 
 void *extent_memory;
 
-int extent_prepare(struct extent_shard *shard)
+int extent_prepare_more(struct extent_shard *shard)
 {
 	if (!shard->spare || !shard->spare->next) {
 		struct extent *const slab = wiped_map(SLAB * sizeof(*slab));
@@ -46,9 +46,10 @@ struct extent *extent_make(struct extent_shard *shard, uint64_t base, const stru
 	struct extent *const extent = shard->spare;
 
 	shard->spare = extent->next;
-	memset(extent, 0, sizeof(*extent));
 	extent->base = base;
 	extent->paid = *paid;
+	extent->live = 0;
+	extent->next = NULL;
 	*extent_slot(shard, base) = extent;
 	__atomic_store_n(&shard->used, shard->used + 1, __ATOMIC_RELAXED);
 	return extent;
@@ -69,6 +70,9 @@ void extent_remove(struct extent_shard *shard, struct extent *extent)
 	}
 	shard->extent[hole] = NULL;
 	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
+	if (extent->bits)
+		memset(extent->starts, 0, sizeof(extent->starts));
+	extent->bits = 0;
 	extent->next = shard->spare;
 	shard->spare = extent;
 }

@@ -1,6 +1,6 @@
 /*
  * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the count of those that
- * are empty. Only extent.c uses it. Every function but the inline ones of an address wants the shard's lock held.
+ * are empty. Only extent.c uses it, but for what has to do with an address alone; all else wants the shard's lock held.
  */
 #ifndef POLICY_EXTENT_INDEX_H
 #define POLICY_EXTENT_INDEX_H
@@ -11,15 +11,16 @@
 
 #define EXTENT_SHARDS 64u
 #define EXTENT_STARTS 8192u /* bits of an extent */
-#define EXTENT_STEP 256u    /* the least distance of two blocks that the driver promises */
+#define EXTENT_STEP 8	    /* 256 bytes are the least distance of two blocks that the driver promises */
 #define EXTENT_DEVICES 256
 
 struct extent {
 	uint64_t base;			     /* address of the grain */
 	struct extent_paid paid;	     /* by whom; its context is the one whose blocks are bits */
 	uint32_t live;			     /* blocks that lie in it, entries of the block table included */
+	uint32_t bits;			     /* of those, the ones that are a bit */
 	struct extent *next;		     /* while free */
-	uint64_t starts[EXTENT_STARTS / 64]; /* where blocks begin, in steps */
+	uint64_t starts[EXTENT_STARTS / 64]; /* where blocks begin, in steps; none while free */
 };
 
 struct extent_shard {
@@ -32,7 +33,7 @@ struct extent_shard {
 
 struct extent_index {
 	size_t bytes;	/* of a grain */
-	uint32_t step;	/* bytes for each bit */
+	uint32_t step;	/* bytes for each bit are 1 << step */
 	uint32_t shift; /* of bytes, where it is a power of two, else 0 */
 	uint32_t idle[EXTENT_DEVICES];
 	struct extent_shard shard[EXTENT_SHARDS];
@@ -67,6 +68,12 @@ static inline uint32_t extent_home(const struct extent_shard *shard, uint64_t ba
 	return (uint32_t)((extent_mix(base) << 6) >> (64 - shard->bits));
 }
 
+/* Without the lock: false where no small block lies near, but for one that is being entered now. */
+static inline bool extent_may_be(uint64_t pointer)
+{
+	return __atomic_load_n(&extent_shard(extent_base(pointer))->used, __ATOMIC_RELAXED) != 0;
+}
+
 /* The place of the grain's extent, or where one would go; NULL before there is room for any. */
 static inline struct extent **extent_slot(const struct extent_shard *shard, uint64_t base)
 {
@@ -88,7 +95,15 @@ static inline struct extent *extent_find(const struct extent_shard *shard, uint6
 }
 
 /* Room for two more extents, so that extent_make cannot fail. 0 or -ENOMEM. */
-int extent_prepare(struct extent_shard *shard);
+int extent_prepare_more(struct extent_shard *shard);
+static inline int extent_prepare(struct extent_shard *shard)
+{
+	if (__builtin_expect(shard->spare && shard->spare->next && shard->extent &&
+				     shard->used < (3u << shard->bits) / 4,
+			     1))
+		return 0;
+	return extent_prepare_more(shard);
+}
 struct extent *extent_make(struct extent_shard *shard, uint64_t base, const struct extent_paid *paid);
 void extent_remove(struct extent_shard *shard, struct extent *extent);
 /* One more (1) or fewer (-1) that is empty. */

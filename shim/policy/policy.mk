@@ -9,3 +9,6 @@ POLICY_LEDGER := preload_threads_leave_the_baseline preload_nccl_start_charges_n
 	preload_killed_programs_leave_no_drift preload_forks_beside_allocations_do_not_hang \
 	preload_forked_child_gets_the_drivers_code
 $(POLICY_LEDGER:%=$(BUILD)/tests/%): $(BUILD)/libcuquota_reader.a
+POLICY_BOTH := preload_long_churn_costs_and_leaves_the_same preload_many_programs_start_at_once \
+	preload_one_ledger_is_as_fast_as_many
+$(POLICY_BOTH:%=$(BUILD)/tests/%): $(BUILD)/libcuquota_reader.a $(BUILD)/simgpu/libtruth.a

@@ -6,6 +6,7 @@
  * take two tokens where two can be had.
  */
 #include "policy/small.h"
+#include "policy/extent_index.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
