@@ -49,6 +49,14 @@ static int parse_key(struct span text, bool any, struct device_key *key, struct 
 	return uuid_name_parse(text, &key->name, error);
 }
 
+bool devices_has(const struct device_amounts *amounts, const struct device_key *key)
+{
+	for (unsigned i = 0; i < amounts->count; i++)
+		if (device_key_equal(&amounts->entry[i].key, key))
+			return true;
+	return false;
+}
+
 int devices_add(struct device_amounts *amounts, const struct device_key *key,
 		const struct amount *amount)
 {
@@ -73,9 +81,8 @@ static int parse_entry(struct span text, unsigned accept, struct device_amounts 
 				    "with a point)");
 	if (parse_key(name, true, &key, error) || size_parse(value, accept, &amount, error))
 		return -EINVAL;
-	for (unsigned i = 0; i < amounts->count; i++)
-		if (device_key_equal(&amounts->entry[i].key, &key))
-			return parse_refuse(error, start, "the same device twice");
+	if (devices_has(amounts, &key))
+		return parse_refuse(error, start, "the same device twice");
 	if (devices_add(amounts, &key, &amount))
 		return parse_refuse(error, start, "more than 64 entries");
 	return 0;

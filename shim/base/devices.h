@@ -51,6 +51,7 @@ int devices_parse_amounts(struct span text, unsigned accept, struct device_amoun
 int devices_parse_visible(struct span text, struct visible_list *visible,
 			  struct parse_error *error);
 
+bool devices_has(const struct device_amounts *amounts, const struct device_key *key);
 /* Adds one entry; -ENOSPC when full. */
 int devices_add(struct device_amounts *amounts, const struct device_key *key,
 		const struct amount *amount);

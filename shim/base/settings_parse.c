@@ -116,14 +116,41 @@ static bool find(const struct settings_source *source, const char *name, struct 
 	return false;
 }
 
-/* HAMi-core's 0 means that no limit is set, so what is less special holds. */
+/* HAMi-core's 0 means that no limit is set, so what is less special holds. Not so 0.5, which only
+ * comes to 0 bytes. */
 static bool is_hami_zero(const struct value *value)
 {
 	struct amount amount;
 	struct parse_error error;
 
-	return !strncmp(value->name, "CUDA_DEVICE_", 12) &&
-	       !size_parse(value->text, SIZE_ZERO, &amount, &error) && !amount.value;
+	if (strncmp(value->name, "CUDA_DEVICE_", 12) ||
+	    size_parse(value->text, SIZE_ZERO, &amount, &error))
+		return false;
+	for (size_t i = 0; i < value->text.length; i++)
+		if (value->text.at[i] >= '1' && value->text.at[i] <= '9')
+			return false;
+	return true;
+}
+
+/* One CUDA_DEVICE_MEMORY_LIMIT_<i>; `digits` is where <i> begins. */
+static void parse_hami_index(const struct value *value, const char *digits,
+			     struct settings *settings)
+{
+	struct device_key key = {.kind = KEY_INDEX};
+	struct parse_error error = {.at = value->text.at};
+	struct amount amount;
+
+	for (; char_is_digit(*digits) && key.index < 10000; digits++)
+		key.index = key.index * 10 + (unsigned)(*digits - '0');
+	if (key.index > 9999)
+		error.reason = "the index in the name is too large";
+	else if (size_parse(value->text, SIZE_PERCENT | SIZE_NONE, &amount, &error))
+		;
+	else if (!devices_has(&settings->limit, &key) &&
+		 devices_add(&settings->limit, &key, &amount))
+		error.reason = "more than 64 limits";
+	if (error.reason)
+		refuse(settings, SETTING_LIMIT, value, &error);
 }
 
 /* CUDA_DEVICE_MEMORY_LIMIT_<i>: entries for one index each, beside what the other aliases gave. */
@@ -132,31 +159,22 @@ static void parse_hami_indexed(const struct settings_source *source, struct sett
 	const size_t prefix = sizeof(HAMI_INDEXED) - 1;
 
 	for (const char *const *pair = source->pairs; pair && *pair; pair++) {
-		struct device_key key = {.kind = KEY_INDEX};
-		const char *at = *pair + prefix;
-		char name[sizeof(HAMI_INDEXED) + 4];
-		struct parse_error error;
-		struct amount amount;
+		const char *equals = *pair + prefix;
+		char name[sizeof(HAMI_INDEXED) + 24];
 		struct value value;
-		bool there = false;
+		struct text text;
 
-		if (strncmp(*pair, HAMI_INDEXED, prefix))
+		if (strncmp(*pair, HAMI_INDEXED, prefix) || !char_is_digit(*equals))
 			continue;
-		for (; char_is_digit(*at) && at < *pair + prefix + 4; at++)
-			key.index = key.index * 10 + (unsigned)(*at - '0');
-		if (at == *pair + prefix || *at != '=')
+		while (char_is_digit(*equals))
+			equals++;
+		if (*equals != '=')
 			continue;
-		memcpy(name, *pair, (size_t)(at - *pair));
-		name[at - *pair] = '\0';
-		value = (struct value){source, name, span_of(at + 1)};
-		if (!span_trim(value.text).length || is_hami_zero(&value))
-			continue;
-		for (unsigned i = 0; i < settings->limit.count; i++)
-			there |= device_key_equal(&settings->limit.entry[i].key, &key);
-		if (size_parse(value.text, SIZE_PERCENT | SIZE_NONE, &amount, &error))
-			refuse(settings, SETTING_LIMIT, &value, &error);
-		else if (!there)
-			devices_add(&settings->limit, &key, &amount);
+		text_init(&text, name, sizeof(name));
+		text_add_foreign(&text, *pair, (size_t)(equals - *pair), sizeof(name));
+		value = (struct value){source, name, span_of(equals + 1)};
+		if (span_trim(value.text).length && !is_hami_zero(&value))
+			parse_hami_index(&value, *pair + prefix, settings);
 	}
 }
 
