@@ -40,7 +40,7 @@ CLI_SRC := $(wildcard shim/cli/*.c) $(wildcard shim/base/*.c shim/ledger/*.c)
 PART_SRC := $(filter-out shim/driver/frontend% shim/hooks/%,$(SHIM_SRC)) \
 	$(filter-out shim/cli/main.c,$(wildcard shim/cli/*.c))
 TEST_KINDS := unit proc preload sim gpu
-TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$k_*.c tests/doors/$k_*.c tests/step/$k_*.c tests/gpu/$k_*.c))
+TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$k_*.c tests/doors/$k_*.c tests/gpu/$k_*.c tests/fuzz/$k_*.c))
 TEST_BIN := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$1)
@@ -59,7 +59,7 @@ LINTS :=
 	install uninstall clean help
 
 FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
-	tests/doors/doors.mk tests/step/step.mk tests/procs.mk examples/demo/demo.mk bench.mk
+	tests/doors/doors.mk tests/procs.mk tests/fuzz/fuzz.mk examples/demo/demo.mk bench.mk
 # What setup brings is needed by all else that was asked for with it.
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
@@ -83,7 +83,7 @@ $(BUILD)/obj/%.o: % | $(HEADERS) $(GEN)
 	$(call compile)
 
 $(BUILD)/obj/tests/sanitized.c.o $(BUILD)/obj/shim/driver/%.o $(BUILD)/debug/obj/shim/driver/%.o: OWN_CFLAGS += \
-	$(if $(SANITIZE),-fno-sanitize=all -fno-builtin -fno-tree-loop-distribute-patterns)
+	$(if $(SANITIZE),-fno-sanitize=all -fno-builtin $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns))
 
 # The debug build: a process can be told to pause or die at a named point (shim/base/point.h).
 $(BUILD)/debug/obj/%.o: % | $(HEADERS) $(GEN)
@@ -118,7 +118,7 @@ $(filter $(BUILD)/tests/unit_%,$(TEST_BIN)): $(BUILD)/parts.a
 $(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): $(BUILD)/debug/parts.a
 $(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): POINTS := -DCUQUOTA_POINTS
 
-vpath %.c tests tests/doors tests/step tests/gpu
+vpath %.c tests tests/doors tests/gpu tests/fuzz
 $(TEST_BIN): $(BUILD)/tests/%: %.c | $(HEADERS) $(GEN)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D)

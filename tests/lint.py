@@ -88,7 +88,7 @@ def code(name):
 
 def points(name):
     """What the Makefile gives proc_ tests."""
-    return ['-DCUQUOTA_POINTS'] if name.startswith(('tests/proc_', 'tests/step/proc_', 'tests/step/sweep.h')) else []
+    return ['-DCUQUOTA_POINTS'] if re.match(r'tests/(fuzz/)?proc_', name) else []
 
 
 def lines_with(name, pattern):

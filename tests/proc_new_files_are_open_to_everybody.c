@@ -95,7 +95,7 @@ static void interrupted(const char *name, uint32_t nth, int signal_number)
 	}
 	CHECK_EQ(ledger_used_slots(), signal_number == SIGSTOP ? 2u : 1u);
 	world_end();
-	in_context("%s", "");
+	context[0] = 0;
 }
 
 int main(int argc, char **argv)

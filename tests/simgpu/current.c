@@ -6,19 +6,39 @@
 
 #include <stdlib.h>
 
-__thread struct entry current_top __attribute__((tls_model("initial-exec"), visibility("hidden")));
+struct entry {
+	struct context *context;
+	uint64_t id;
+};
+
+static __thread struct entry top __attribute__((tls_model("initial-exec")));
 static __thread struct entry *below __attribute__((tls_model("initial-exec")));
 static __thread uint32_t depth __attribute__((tls_model("initial-exec"))); /* entries, the top included */
 
+struct context *context_current(CUresult *rc)
+{
+	struct context *const context = top.context;
+
+	if (!context) {
+		*rc = CUDA_ERROR_INVALID_CONTEXT;
+		return NULL;
+	}
+	if (context->handle.kind != KIND_CONTEXT || context->handle.id != top.id) {
+		*rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		return NULL;
+	}
+	return context;
+}
+
 bool current_is(const struct context *context)
 {
-	return current_top.context == context && current_top.id == context->handle.id;
+	return top.context == context && top.id == context->handle.id;
 }
 
 static void set_current(struct context *context)
 {
-	current_top.context = context;
-	current_top.id = context ? context->handle.id : 0;
+	top.context = context;
+	top.id = context ? context->handle.id : 0;
 	if (context && !depth)
 		depth = 1;
 	if (!context && depth)
@@ -33,11 +53,11 @@ CUresult current_push(struct context *context)
 		if (!grown)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		below = grown;
-		below[depth - 1] = current_top;
+		below[depth - 1] = top;
 	}
 	depth++;
-	current_top.context = context;
-	current_top.id = context->handle.id;
+	top.context = context;
+	top.id = context->handle.id;
 	return CUDA_SUCCESS;
 }
 
@@ -46,9 +66,9 @@ void current_pop(void)
 	if (!depth)
 		return;
 	if (--depth)
-		current_top = below[depth - 1];
+		top = below[depth - 1];
 	else
-		current_top.context = NULL;
+		top.context = NULL;
 }
 
 CUAPI(cuCtxPushCurrent_v2, (CUcontext ctx), (ctx))
@@ -65,10 +85,10 @@ CUAPI(cuCtxPushCurrent, (CUcontext ctx), (ctx))
 
 CUAPI(cuCtxPopCurrent_v2, (CUcontext *pctx), (pctx))
 {
-	if (!depth || !current_top.context)
+	if (!depth || !top.context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (pctx)
-		*pctx = (CUcontext)current_top.context;
+		*pctx = (CUcontext)top.context;
 	current_pop();
 	return CUDA_SUCCESS;
 }
@@ -94,6 +114,6 @@ CUAPI(cuCtxGetCurrent, (CUcontext *pctx), (pctx))
 {
 	if (!pctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	*pctx = (CUcontext)current_top.context;
+	*pctx = (CUcontext)top.context;
 	return CUDA_SUCCESS;
 }

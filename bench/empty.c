@@ -1,1 +1,0 @@
-/* What a preloaded library costs that does nothing. */
