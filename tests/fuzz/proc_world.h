@@ -281,7 +281,8 @@ struct field {
 	uint16_t offset, width;
 };
 
-/* clang-format off: tables that are read by their places */
+/* Tables that are read by their places. */
+/* clang-format off */
 #define IN(type, f) {__builtin_offsetof(struct type, f), sizeof(((struct type *)0)->f)}
 #define H(f) IN(cuquota_header, f)
 static const struct field header_fields[] = {
