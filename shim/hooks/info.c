@@ -36,11 +36,14 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 
 	if (!device)
 		return rc;
-	if (free) {
-		device_shown(device, *free, &shown);
-		*free = shown.free;
+	if (!free) {
+		if (total)
+			*total = device_total(device);
+		return rc;
 	}
+	device_shown(device, *free, &shown);
+	*free = shown.free;
 	if (total)
-		*total = device_total(device);
+		*total = shown.total;
 	return rc;
 }

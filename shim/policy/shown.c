@@ -7,6 +7,7 @@
 
 #include "base/identity.h"
 #include "base/settings.h"
+#include "ledger/glance.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -55,21 +56,42 @@ static void show(const struct account_use *use, uint64_t physical, uint64_t real
 	shown->free = least(shown->total - shown->used, least(use->free, real_free));
 }
 
-void device_shown(const struct device *device, uint64_t real_free, struct shown *shown)
+static void forget_dead(const struct segment *segment)
 {
-	const struct member *const member = seat_member(device);
-	struct account_use use;
 	const int kept = errno;
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	member_sweep_now(member->segment);
+	member_sweep_now(segment);
 	pthread_setcancelstate(cancel, NULL);
-	if (account_use(member->segment, member->tenant, &use))
-		*shown = (struct shown){.total = device_total(device)};
-	else
-		show(&use, device->bytes, real_free, shown);
 	errno = kept;
+}
+
+/* The device need be summed only where somebody has a request. */
+static bool use_of(const struct member *member, struct account_use *use)
+{
+	const struct segment *const segment = member->segment;
+
+	if (__atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST))
+		return account_use(segment, member->tenant, use) == 0;
+	use->limit = __atomic_load_n(&segment_tenant(segment, member->tenant)->limit, __ATOMIC_SEQ_CST);
+	use->charged = glance_charged(segment, member->tenant) * CUQUOTA_UNIT;
+	use->free = use->limit == CUQUOTA_NONE ? CUQUOTA_NONE : use->limit > use->charged ? use->limit - use->charged
+											  : 0;
+	return true;
+}
+
+void device_shown(const struct device *device, uint64_t real_free, struct shown *shown)
+{
+	const struct member *const member = seat_member(device);
+	struct account_use use;
+
+	if (__builtin_expect(!glance_swept(member->segment), 0))
+		forget_dead(member->segment);
+	if (use_of(member, &use))
+		show(&use, device->bytes, real_free, shown);
+	else
+		*shown = (struct shown){.total = device_total(device)};
 }
 
 /* A reader forgets nobody, so it leaves out what the dead still have in the ledger. */

@@ -1,0 +1,38 @@
+/*
+ * See glance.h.
+ */
+#include "ledger/glance.h"
+
+#include <time.h>
+
+#define SWEPT_NS 40000000u /* the coarse clock is late by a tick, which is 10 ms at most */
+
+uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
+{
+	const struct cuquota_slot *slot = segment_slot(segment, 0);
+	const uint32_t stride = segment->member_stride;
+	uint64_t charged = 0;
+
+	for (uint32_t n = segment_high(segment); n; n--) {
+		const uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
+
+		/* A slot that changes hands meanwhile was free or another's a moment ago: either answer is right. */
+		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == CUQUOTA_USED &&
+		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
+			charged += CUQUOTA_CHARGED(word);
+		slot = (const struct cuquota_slot *)((const char *)slot + stride);
+	}
+	return charged;
+}
+
+bool glance_swept(const struct segment *segment)
+{
+	const uint64_t swept = __atomic_load_n(&segment->header->swept_ns, __ATOMIC_RELAXED);
+	struct timespec now;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	/* Its time may lie behind the coarse clock by that tick, but not more: that is of another boot. */
+	return ns + (50000000u - SWEPT_NS) >= swept && (ns < swept || ns - swept < SWEPT_NS);
+}

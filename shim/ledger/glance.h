@@ -1,0 +1,16 @@
+/*
+ * Figures that programs ask for often, at a glance. Owns: what a tenant has charged, and whether the
+ * dead are forgotten lately, each by as little as will do. Promise: the same as account_use and
+ * member_sweep_now would say. Writes nothing, never waits, makes no system call.
+ */
+#ifndef CUQUOTA_GLANCE_H
+#define CUQUOTA_GLANCE_H
+
+#include "ledger/segment.h"
+
+/* Units charged by the members of `tenant`. */
+uint64_t glance_charged(const struct segment *segment, uint32_t tenant);
+/* Certainly no sweep is due: the last one began less than 50 ms ago. */
+bool glance_swept(const struct segment *segment);
+
+#endif
