@@ -1,0 +1,31 @@
+/*
+ * The faults that can be planted: -DFAULT=NAME. Each row says where in the code it would lie. run.py sees that each is found.
+ */
+#ifndef FAULTS_PML
+#define FAULTS_PML
+#define NO_FAULT 0
+#define WORD_FIRST 1	   /* sum.c read_slot: word is loaded before pending */
+#define NO_ANNOUNCEMENT 2  /* account.c announce: nothing is stored */
+#define LOWEST_BLIND 3	   /* account.c try_grow: the lowest keeps its announcement and looks for no lower one */
+#define HOLD_IGNORED 4	   /* life.c life_test, life_claim: a slot is forgotten while its hold is taken */
+#define DRIVER_FIRST 5	   /* claim.c claim_open: charged after the driver was called */
+#define STRANGER_RAISES 6  /* account.c account_take_credit: a unit is put back into another's credit */
+#define LIFE_IGNORED 7	   /* life.c life_claim: forgotten without the life byte */
+#define CLEARS_FIRST 8	   /* account.c try_grow: the announcement is cleared, then word is raised */
+#define EPOCH_IGNORED 9	   /* account.c charge_credit: credit of older rules is used */
+#define DRIVER_UNASKED 10  /* the dead one's bytes are lent before the driver has them back */
+#define TAKEN_BY_STORE 11  /* account.c take_credit: a load and a store, no compare-and-swap */
+#define CREDIT_ADOPTED 12  /* account.c adopt_epoch: the old credit is kept */
+#define LATE_REFUND 13	   /* account.c account_refund: no second look at the epoch */
+#define STAMPED_LATE 14	   /* member.c empty: left_ns after the slot is free */
+#define BOUND_ONCE 15	   /* tenant.c tenant_entered: a promise binds only when it is stored */
+#define STOPPED_IGNORED 16 /* account.c try_grow: what a stopped one announced does not count after the waits */
+#define NOT_ZEROED 17	   /* member.c empty, publish: word is left as it was */
+#define JOINER_BLIND 18	   /* member.c take_slot: as it is; breaks where memory outlives the locks (LATE) */
+#define REFUND_FIRST 19	   /* claim.c: refunded before the driver gave the memory back */
+#define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
+
+#ifndef FAULT
+#define FAULT NO_FAULT
+#endif
+#endif

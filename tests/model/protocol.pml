@@ -1,0 +1,457 @@
+/*
+ * The protocol of the ledger as Promela: the shared words, and the steps of a thread that charges and refunds. Included
+ * by the models (grow, tighten, guarantee, life) and by replay.pml, so that what is checked and what real traces are held
+ * against is one text.
+ *
+ * A thread is a loop over `atomic` options, one for each access to shared memory; what the code does without touching
+ * shared memory is joined to the access before it. `at` says where the thread is. All accesses of the code that matter are
+ * sequentially consistent, as Promela's are. A compare-and-swap that is tried until it holds is one step, unless
+ * something else is read between its load and its swap. A death or stop may come between any two steps (RUNS).
+ *
+ * A model sets, before it includes this: SLOTS, LIMIT; RUNS(s): the thread may take a step; SWEPT(s): all the dead that a
+ * sweep would forget are forgotten; SPLIT_STATE 1 when slots are used again;
+ * EPOCHS 1 when rules change; TENANTS 2 when requests count; PATIENT 1 when waits have
+ * no end; WAITS: how many a grow may make; STOLEN: how many grants others may take from it before it gives up (0: any number).
+ * FAULT plants one of the faults below. SEEN(step, slot, value) is empty but in a replay, where it must fit the trace.
+ */
+#include "faults.pml"
+#ifndef EPOCHS
+#define EPOCHS 0
+#endif
+#ifndef TENANTS
+#define TENANTS 1
+#endif
+#ifndef SPLIT_STATE
+#define SPLIT_STATE 0
+#endif
+#ifndef BEGIN
+#define BEGIN IDLE
+#endif
+#ifndef PATIENT
+#define PATIENT 0
+#endif
+#ifndef WAITS
+#define WAITS 1
+#endif
+#ifndef STOLEN
+#define STOLEN 0
+#endif
+#ifndef SEEN
+#define SEEN(step, slot, value)
+#define COUNT byte
+#endif
+
+#define FREE 0
+#define USED 1
+#define NONE 255
+
+/* Verdicts of sum.c sum_judge. */
+#define GRANT 0
+#define RACE 1
+#define BY_LIMIT 2
+#define BY_GUARANTEE 3
+
+/* Where a thread is: what it does next. */
+#define IDLE 0
+#define CHARGE 1	/* account.c charge_credit: load word */
+#define SWAP 2		/* charge_credit: swap word */
+#define ANNOUNCE 3	/* account.c announce */
+#define PENDING 4	/* sum.c read_slot of slot i: load pending */
+#define WORD 5		/* read_slot: load word */
+#define COMMIT 6	/* account.c commit */
+#define CLEAR 7		/* account.c retract, after the commit */
+#define RETRACT 8	/* account.c retract, nothing had */
+#define WAIT 9		/* account.c stand_by, PATIENT only */
+#define SWEEP 10	/* account.c recover: member_sweep */
+#define TAKE 11		/* recover: account_take_credit, slot i */
+#define REFUSED 12	/* the charge comes back: refused */
+#define REFUND 13	/* account.c account_refund: load word, or all of it without an epoch */
+#define GONE 14		/* no more: left, or never joined */
+#define STORE_BACK 15	/* the second step of TAKEN_BY_STORE and STRANGER_RAISES */
+#define LOOKED 16	/* read_slot: state was loaded */
+#define OWN 40		/* a model's own steps begin here */
+#define EPOCH 30	/* charge_credit: load epoch */
+#define LOCK 31		/* account.c lock_growing */
+#define ADOPT 32	/* account.c adopt_epoch: load epoch */
+#define DROP 33		/* adopt_epoch: take the own credit */
+#define ADOPTED 34	/* adopt_epoch: store the handle's */
+#define AGAIN 35	/* account.c grow: load word after charge_credit failed */
+#define REFUND_EPOCH 36 /* account_refund: load epoch */
+#define REFUND_SWAP 37	/* account_refund: swap word */
+#define RECHECK 38	/* account_refund: the second look at the epoch */
+#define VOID 39		/* account_refund: take the own credit */
+
+/* struct cuquota_slot, record and header, as far as they matter. */
+COUNT charged[SLOTS], credit[SLOTS], pending[SLOTS];
+bit state[SLOTS];
+COUNT limit = LIMIT;
+#if EPOCHS
+byte epoch;
+/* Struct member of the process that owns the slot. */
+byte own_epoch[SLOTS];
+bit growing[SLOTS];
+bit mark[SLOTS]; /* is it more than nothing? */
+#endif
+#if TENANTS > 1
+bit tenant[SLOTS];
+byte request[2];
+bit kept[2]; /* tenant.c tenant_is_kept: left_ns is stamped and keep_ns not over */
+bit requests;
+#endif
+
+/* The locals of a thread, in slot s. */
+#define LOCALS                                                                                                   \
+	byte at = BEGIN, i = 0, low = NONE, verdict = 0, recovered = 0, waits = 0, stolen = 0;                    \
+	COUNT n = 0, need = 0, used = 0, pend = 0, was = 0
+#if EPOCHS
+#define LOCALS_EPOCH                       \
+	; COUNT seen = 0; byte rules = 0; bit fast = 1, room = 0
+#else
+#define LOCALS_EPOCH
+#endif
+#if TENANTS > 1
+#define LOCALS_TENANT \
+	; byte used_other = 0, pend_other = 0, low_other = NONE, promise = 0; bit present = 0, summing = 0
+#else
+#define LOCALS_TENANT
+#endif
+#define THREAD_LOCALS LOCALS LOCALS_EPOCH LOCALS_TENANT
+#define CLEAN i = 0; low = NONE; verdict = 0; recovered = 0; waits = 0; stolen = 0; need = 0; used = 0; pend = 0
+
+#if TENANTS > 1
+#define SAME(k) (tenant[k] == tenant[s])
+#define TAKES_FROM(k) (k != s && state[k] == USED && (verdict == BY_GUARANTEE || SAME(k)))
+#else
+#define TAKES_FROM(k) (k != s && state[k] == USED)
+#endif
+#if FAULT == LOWEST_BLIND
+#define KEEPING_ENDS (ALL(pending) == pending[s])
+#else
+#define KEEPING_ENDS (pending[low] == 0 || (s > 0 && pending[0]) || (s > 1 && pending[1]))
+#endif
+
+/* sum.c sum_judge for one tenant: certain if it fails without the others' announcements, a race if it fails with them. */
+inline judge_limit()
+{
+	if
+	:: used + need > limit -> verdict = BY_LIMIT
+	:: used + need <= limit && used + pend + need > limit -> verdict = RACE
+	:: else -> verdict = GRANT
+	fi
+}
+
+#if TENANTS > 1
+#define JUDGE(mine, other) \
+	((mine) > limit -> BY_LIMIT : ((!summing || (mine) <= request[tenant[s]] || (mine) + (other) <= DEVICE) -> GRANT : BY_GUARANTEE))
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+/* sum.c sum_others: the other tenant's promise is looked up after all slots were read. */
+inline judge()
+{
+	promise = ((summing && (present || kept[1 - tenant[s]])) -> request[1 - tenant[s]] : 0);
+	verdict = JUDGE(used + need, MAX(used_other, promise));
+	if
+	:: verdict == GRANT ->
+		verdict = JUDGE(used + pend + need, MAX(used_other + pend_other, promise));
+		if
+		:: verdict == BY_GUARANTEE -> low = low_other; verdict = RACE
+		:: verdict == BY_LIMIT -> verdict = RACE
+		:: else
+		fi
+	:: else
+	fi;
+	used_other = 0; pend_other = 0; low_other = NONE; promise = 0; present = 0; summing = 0
+}
+#else
+#define judge() judge_limit()
+#endif
+
+/* account.c set_mark: credit is kept only where room was left beside the grant. */
+#if EPOCHS
+#define NOTE_ROOM room = (verdict == GRANT && used + need < limit)
+#define SET_MARK mark[s] = room; room = 0
+#else
+#define NOTE_ROOM skip
+#define SET_MARK skip
+#endif
+
+/* Account.c try_grow, after a sum. */
+inline after_sum(s)
+{
+	judge();
+	NOTE_ROOM;
+	i = 0; used = 0; pend = 0;
+	if
+	:: verdict == GRANT -> at = (FAULT == CLEARS_FIRST -> CLEAR : COMMIT); low = NONE
+	:: verdict == BY_LIMIT || verdict == BY_GUARANTEE -> at = RETRACT; low = NONE
+#if PATIENT
+	/* A higher one takes its own back first; the lowest keeps its own. */
+	:: verdict == RACE && low < s -> at = RETRACT
+	:: verdict == RACE && low > s -> at = WAIT
+#else
+	/* 50 ms are over: alive but not running, and what it announced counts as charged. */
+	:: verdict == RACE -> low = NONE;
+		if
+		:: FAULT == STOPPED_IGNORED -> verdict = GRANT; at = COMMIT
+		:: else -> verdict = BY_LIMIT; at = RETRACT
+		fi
+	:: verdict == RACE && waits < WAITS -> waits++;
+		if
+		:: low < s -> at = RETRACT /* with verdict RACE: asks anew */
+		:: low > s -> at = PENDING /* keeps its own, and looks again for a lower one */
+		fi;
+		low = NONE
+#endif
+	fi
+}
+
+inline read_pending(s)
+{
+	SEEN(S_READ_PENDING, i, pending[i])
+	if
+	:: pending[i] ->
+#if TENANTS > 1
+		if
+		:: SAME(i) -> pend = pend + pending[i]; low = (low == NONE -> i : low)
+		:: !SAME(i) && summing -> pend_other = pend_other + pending[i]
+		:: else
+		fi;
+		low_other = (low_other == NONE -> i : low_other)
+#else
+		pend = pend + pending[i]; low = (low == NONE -> i : low)
+#endif
+	:: else
+	fi
+}
+
+inline read_word(s)
+{
+	SEEN(S_READ_WORD, i, charged[i] + credit[i])
+#if TENANTS > 1
+	if
+	:: SAME(i) -> used = used + charged[i] + credit[i]
+	:: !SAME(i) && summing -> used_other = used_other + charged[i] + credit[i]; present = 1
+	:: else
+	fi
+#else
+	used = used + charged[i] + credit[i]
+#endif
+}
+
+#define NEXT_SLOT(s) \
+	i++;         \
+	if           \
+	:: i == SLOTS -> after_sum(s) \
+	:: else      \
+	fi
+
+#if TENANTS > 1
+#define BEGIN_SUM summing = requests
+#else
+#define BEGIN_SUM skip
+#endif
+
+/* Has the credit been seen to be enough? If not, the rest is asked for. */
+#if EPOCHS
+#define SHORT(s) seen = 0; was = 0; at = (fast -> LOCK : ANNOUNCE); need = (fast -> 0 : n - credit[s])
+#define BEGIN_CHARGE fast = 1; at = CHARGE
+#define END_GROW(s) if :: !fast -> growing[s] = 0 :: else fi; fast = 1; seen = 0; was = 0; rules = 0
+#define TO_CHARGE ADOPT
+#else
+#define BEGIN_CHARGE at = CHARGE
+#define END_GROW(s) skip
+#define TO_CHARGE CHARGE
+#endif
+
+/* Account.c grow, after try_grow or retract brought nothing. */
+inline not_had(s)
+{
+	if
+	:: verdict == RACE -> verdict = 0; at = TO_CHARGE; need = 0
+	:: verdict != RACE && verdict > recovered -> at = SWEEP
+	:: else -> CLEAN; at = REFUSED; END_GROW(s)
+	fi
+}
+
+/* A grant that others took back before it was charged is asked for anew, so often. */
+#if STOLEN
+#define GRANTED                                                        \
+	if                                                             \
+	:: stolen < STOLEN -> stolen++; need = 0; verdict = 0; at = TO_CHARGE \
+	:: else -> verdict = BY_LIMIT; not_had(s)                      \
+	fi
+#else
+#define GRANTED need = 0; verdict = 0; at = TO_CHARGE
+#endif
+
+proctype member(byte p; byte s)
+{
+	THREAD_LOCALS;
+
+	do
+	OWN_OPTIONS
+	/* account.c account_charge */
+#if EPOCHS
+	:: atomic { at == CHARGE && RUNS(s) ->
+		seen = credit[s]; was = charged[s];
+		if
+		:: seen < n -> SHORT(s)
+		:: else -> at = EPOCH
+		fi }
+	:: atomic { at == EPOCH && RUNS(s) ->
+		if
+		:: epoch != own_epoch[s] && FAULT != EPOCH_IGNORED -> at = (fast -> LOCK : AGAIN); seen = 0; was = 0
+		:: else -> at = SWAP
+		fi }
+	:: atomic { at == SWAP && RUNS(s) ->
+		if
+		:: credit[s] == seen && charged[s] == was ->
+			SEEN(S_CHARGED, s, n)
+			credit[s] = credit[s] - n; charged[s] = charged[s] + n;
+			CLEAN; END_GROW(s);
+			CHARGED(s)
+		:: else ->
+			seen = credit[s]; was = charged[s];
+			if
+			:: seen < n -> SHORT(s)
+			:: else -> at = EPOCH
+			fi
+		fi }
+	:: atomic { at == LOCK && !growing[s] && RUNS(s) -> growing[s] = 1; fast = 0; at = ADOPT }
+	:: atomic { at == ADOPT && RUNS(s) -> rules = epoch;
+		if
+		:: rules == own_epoch[s] -> rules = 0; at = CHARGE
+		:: else -> at = (FAULT == CREDIT_ADOPTED -> ADOPTED : DROP)
+		fi }
+	:: atomic { at == DROP && RUNS(s) -> mark[s] = 0; credit[s] = 0; at = ADOPTED }
+	:: atomic { at == ADOPTED && RUNS(s) -> own_epoch[s] = rules; rules = 0; at = CHARGE }
+	:: atomic { at == AGAIN && RUNS(s) ->
+		if
+		:: credit[s] >= n -> at = ADOPT
+		:: else -> need = n - credit[s]; at = ANNOUNCE
+		fi }
+#else
+	:: atomic { at == CHARGE && RUNS(s) ->
+		if
+		:: credit[s] >= n ->
+			SEEN(S_CHARGED, s, n)
+			credit[s] = credit[s] - n; charged[s] = charged[s] + n;
+			CLEAN;
+			CHARGED(s)
+		:: else -> need = n - credit[s]; at = ANNOUNCE
+		fi }
+#endif
+	/* account.c try_grow */
+	:: atomic { at == ANNOUNCE && RUNS(s) ->
+		SEEN(S_ANNOUNCED, s, need)
+		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); BEGIN_SUM; at = PENDING }
+	:: atomic { at == PENDING && i == s && RUNS(s) -> read_word(s); NEXT_SLOT(s) }
+#if SPLIT_STATE
+	:: atomic { at == PENDING && i != s && state[i] == FREE && RUNS(s) -> NEXT_SLOT(s) }
+	:: atomic { at == PENDING && i != s && state[i] == USED && RUNS(s) -> at = LOOKED }
+	:: atomic { at == LOOKED && RUNS(s) ->
+#else
+	/* Nobody moves into a slot of this model again: its state and its pending may be loaded at once. */
+	:: atomic { at == PENDING && i != s && state[i] == FREE && RUNS(s) -> NEXT_SLOT(s) }
+	:: atomic { at == PENDING && i != s && state[i] == USED && RUNS(s) ->
+#endif
+		if
+		:: FAULT == WORD_FIRST -> read_word(s)
+		:: else -> read_pending(s)
+		fi;
+		at = WORD }
+	:: atomic { at == WORD && RUNS(s) ->
+		if
+		:: FAULT == WORD_FIRST -> read_pending(s)
+		:: else -> read_word(s)
+		fi;
+		at = PENDING; NEXT_SLOT(s) }
+	:: atomic { at == COMMIT && RUNS(s) ->
+		SEEN(S_COMMITTED, s, need)
+		credit[s] = credit[s] + need;
+		if
+		:: FAULT == CLEARS_FIRST -> GRANTED
+		:: else -> at = CLEAR
+		fi }
+	:: atomic { at == CLEAR && RUNS(s) ->
+		SEEN(S_RETRACTED, s, 0)
+		pending[s] = 0; SET_MARK;
+		if
+		:: FAULT == CLEARS_FIRST -> at = COMMIT
+		:: else -> GRANTED
+		fi }
+	:: atomic { at == RETRACT && RUNS(s) ->
+		SEEN(S_RETRACTED, s, 0)
+		pending[s] = 0;
+		if
+		:: PATIENT && verdict == RACE -> at = WAIT
+		:: else -> not_had(s)
+		fi }
+#if PATIENT
+	:: atomic { at == WAIT && RUNS(s) && (low < s -> pending[low] == 0 : KEEPING_ENDS) ->
+		at = (low > s -> PENDING : TO_CHARGE); need = (low > s -> need : 0); low = NONE; verdict = 0 }
+#endif
+	/* account.c recover */
+	:: atomic { at == SWEEP && SWEPT(s) && RUNS(s) -> at = TAKE }
+	:: atomic { at == TAKE && RUNS(s) ->
+		if
+		:: i < SLOTS && TAKES_FROM(i) && FAULT == TAKEN_BY_STORE -> was = charged[i]; at = STORE_BACK
+		:: i < SLOTS && TAKES_FROM(i) && FAULT == STRANGER_RAISES && credit[i] -> credit[i] = 0; at = STORE_BACK
+		:: i < SLOTS && TAKES_FROM(i) && FAULT != TAKEN_BY_STORE && (FAULT != STRANGER_RAISES || !credit[i]) ->
+			SEEN(S_TAKEN, i, 0)
+			credit[i] = 0; i++
+		:: i < SLOTS && !TAKES_FROM(i) -> i++
+		:: else
+		fi;
+		if
+		:: i == SLOTS -> i = 0; recovered = verdict; verdict = 0; need = 0; at = TO_CHARGE
+		:: else
+		fi }
+	:: atomic { at == STORE_BACK && RUNS(s) ->
+		if
+		:: FAULT == STRANGER_RAISES -> credit[i] = credit[i] + 1
+		:: else -> charged[i] = was; credit[i] = 0
+		fi;
+		was = 0; at = TAKE; i++;
+		if
+		:: i == SLOTS -> i = 0; recovered = verdict; verdict = 0; need = 0; at = TO_CHARGE
+		:: else
+		fi }
+	/* account.c account_refund. The mark says how much stays as credit: here all of it or nothing. */
+#if EPOCHS
+	:: atomic { at == REFUND && RUNS(s) -> seen = credit[s]; was = charged[s]; at = REFUND_EPOCH }
+	:: atomic { at == REFUND_EPOCH && RUNS(s) -> rules = epoch; at = REFUND_SWAP;
+		if
+		:: rules == own_epoch[s] && mark[s] -> need = n
+		:: true
+		fi }
+	:: atomic { at == REFUND_SWAP && RUNS(s) ->
+		if
+		:: credit[s] == seen && charged[s] == was ->
+			SEEN(S_REFUNDED, s, n)
+			charged[s] = charged[s] - n; credit[s] = credit[s] + need;
+			if
+			:: credit[s] && FAULT != LATE_REFUND -> at = RECHECK
+			:: else -> rules = 0; REFUNDED(s)
+			fi
+		:: else -> at = REFUND; rules = 0
+		fi;
+		need = 0; seen = 0; was = 0 }
+	:: atomic { at == RECHECK && RUNS(s) ->
+		if
+		:: epoch != rules -> at = VOID
+		:: else -> rules = 0; REFUNDED(s)
+		fi }
+	:: atomic { at == VOID && RUNS(s) -> credit[s] = 0; rules = 0; REFUNDED(s) }
+#else
+	:: atomic { at == REFUND && RUNS(s) ->
+		SEEN(S_REFUNDED, s, n)
+		charged[s] = charged[s] - n;
+		if
+		:: credit[s] = credit[s] + n
+		:: true
+		fi;
+		REFUNDED(s) }
+#endif
+	:: atomic { at == GONE -> break }
+	od
+}

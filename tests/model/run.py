@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Checks the Promela models of the ledger's protocol with spin: `make model`.
+
+    tests/model/run.py --build DIR [--short] [--long] [--jobs N] [PATTERN]
+
+A row is a model with its constants. `hold`: it must hold, searched completely (every state) or, where that does not end
+in memory and time to spare, by bitstate hashing for some seconds; which of the two, and how many states, is said. `find`:
+a fault is planted and must be found. `open`: a gap that is known, and must still be found: who closes it makes the row
+`hold`. --short: those that a test runs; --long: bitstate searches go on for ten minutes.
+"""
+import argparse, os, pathlib, queue, re, shutil, signal, subprocess, sys, tempfile, threading, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+MEMORY_MB = 1800  # of one search
+
+# kind, model, what it shows, constants, seconds of a bitstate search (0: complete), in the short form
+HOLD = (
+    ('grow', 'three members wait for each other without end', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', 0, True),
+    ('grow', 'the same, room for one', 'PATIENT=1 LIMIT=1 MOST=1 PIECE=1', 0, False),
+    ('grow', 'the same, larger charges', 'PATIENT=1 LIMIT=2 MOST=2 PIECE=2', 30, False),
+    ('grow', 'one of two dies', 'SLOTS=2 DEATHS=1', 0, False),
+    ('grow', 'two of three die', 'DEATHS=2 LIMIT=2 MOST=1 PIECE=1', 30, False),
+    ('life', 'two processes die twice, and lose their hold', 'PROCS=2 DEATHS=2 CLOSES=1', 0, False),
+    ('life', 'two processes, memory outlives the locks', 'PROCS=2 DEATHS=1 LATE=1', 0, True),
+    ('life', 'three processes, one dies', 'PROCS=3 DEATHS=1', 0, False),
+    ('life', 'three processes die three times', 'PROCS=3 DEATHS=3 LIMIT=2', 30, False),
+    ('tighten', 'two members with one thread', 'SINGLE=1 STRICT=1', 0, False),
+    ('tighten', 'one member with two threads', 'THREADS=2 MOST=2', 0, True),
+    ('tighten', 'two threads and another member', 'THREADS=3 MOST=1', 30, False),
+    ('guarantee', 'one borrower', 'SLOTS=2 DEATHS=1', 0, False),
+    ('guarantee', 'two borrowers', 'SLOTS=3 DEATHS=1 DEVICE=3 MOST=2', 30, False),
+)
+FIND = (
+    ('grow', 'WORD_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', True),
+    ('grow', 'NO_ANNOUNCEMENT', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', True),
+    ('grow', 'LOWEST_BLIND', 'PATIENT=1 LIMIT=1 MOST=1 PIECE=1', True),
+    ('grow', 'DRIVER_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', False),
+    ('grow', 'REFUND_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', False),
+    ('grow', 'STRANGER_RAISES', 'PATIENT=1 LIMIT=1 MOST=1 PIECE=1', False),
+    ('grow', 'TAKEN_BY_STORE', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', False),
+    ('grow', 'CLEARS_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', True),
+    ('grow', 'STOPPED_IGNORED', 'SLOTS=2 LIMIT=1 MOST=1 PIECE=1', False),
+    ('life', 'HOLD_IGNORED', 'PROCS=2 DEATHS=1', True),
+    ('life', 'LIFE_IGNORED', 'PROCS=2 DEATHS=1 CLOSES=1', True),
+    ('life', 'NOT_ZEROED', 'PROCS=2 DEATHS=1', False),
+    ('life', 'DRIVER_UNASKED', 'PROCS=2 DEATHS=1 LATE=1', False),
+    ('life', 'JOINER_BLIND', 'PROCS=2 DEATHS=1 LATE=1', False),
+    ('tighten', 'EPOCH_IGNORED', 'THREADS=2 MOST=2', True),
+    ('tighten', 'CREDIT_ADOPTED', 'THREADS=2 MOST=2', False),
+    ('tighten', 'LATE_REFUND', 'THREADS=2 MOST=2', False),
+    ('tighten', 'CREDIT_LEFT', 'SINGLE=1 STRICT=1', False),
+    ('guarantee', 'STAMPED_LATE', 'SLOTS=2 DEATHS=1', False),
+    ('guarantee', 'BOUND_ONCE', 'SLOTS=2 DEATHS=1', False),
+)
+OPEN = (
+    ('tighten', 'a charge of one thread while the other is in a call', 'THREADS=2 MOST=2 STRICT=1'),
+)
+
+
+class Row:
+    def __init__(self, kind, model, what, constants, seconds=0):
+        self.kind, self.model, self.what, self.seconds = kind, model, what, seconds
+        self.constants = constants.split()
+        self.name = '%-9s %s (%s)' % (model, what, constants)
+
+
+def rows(short):
+    for model, what, constants, seconds, quick in HOLD:
+        if quick or not short:
+            yield Row('hold', model, what, constants, seconds)
+    for model, fault, constants, quick in FIND:
+        if quick or not short:
+            yield Row('find', model, fault, constants + ' FAULT=' + fault)
+    if not short:
+        for model, what, constants in OPEN:
+            yield Row('open', model, what, constants)
+
+
+def call(command, folder):
+    r = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if r.returncode or re.search(r'\bError\b|error:', r.stdout):
+        raise RuntimeError('%s:\n%s' % (' '.join(map(str, command)), r.stdout))
+
+
+def search(folder, seconds):
+    """What pan says; after `seconds` it is told to come to its end."""
+    p = subprocess.Popen(['./pan', '-m2000000', '-n'] + (['-w27'] if seconds else []), cwd=folder,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        return p.communicate(timeout=seconds or 600)[0], True
+    except subprocess.TimeoutExpired:
+        p.send_signal(signal.SIGINT)
+        return p.communicate()[0], False
+
+
+def check(row, folder, long, short):
+    """(as it must be, what to print)"""
+    call(['spin', '-a'] + ['-D' + c for c in row.constants] + [HERE / (row.model + '.pml')], folder)
+    flags = ['-DBITSTATE'] if row.seconds else ['-DMEMLIM=%d' % MEMORY_MB]
+    # Short searches are over before an optimizer would be.
+    call(['gcc', '-O2' if row.kind == 'hold' and not short else '-O0', '-w', '-DSAFETY', *flags, '-o', 'pan', 'pan.c'], folder)
+    text, ended = search(folder, row.seconds * (20 if long else 1))
+    states = re.search(r'(\d[\d.e+]*) states, stored', text)
+    errors = re.search(r'errors: (\d+)', text)
+    whole = ended and 'max search depth too small' not in text and 'Search not completed' not in text
+    why = re.search(r'^pan:1: (.*?)(?: \(at depth \d+\))?$', text, re.M)
+    if not states or not errors:
+        return False, 'spin says nothing:\n' + text
+    count = '{:,.0f} states'.format(float(states[1]))
+    if row.kind == 'hold':
+        if errors[1] != '0':
+            return False, 'BROKEN: %s' % (why[1] if why else text)
+        if row.seconds:
+            return True, '%s, bitstate, %s' % (count, 'to its end' if whole else 'stopped by time')
+        return whole, '%s, %s' % (count, 'complete' if whole else 'NOT complete:\n' + text)
+    return errors[1] != '0', '%s: %s' % (count, why[1] if errors[1] != '0' and why else 'NOT FOUND')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--build', type=pathlib.Path, default=pathlib.Path('build'))
+    parser.add_argument('--short', action='store_true')
+    parser.add_argument('--long', action='store_true')
+    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('only', nargs='?', default='')
+    args = parser.parse_args()
+    if not shutil.which('spin'):
+        print('model: there is no spin (make setup brings it)')
+        sys.exit(77)
+    args.build.mkdir(parents=True, exist_ok=True)
+    work, lock, done = queue.Queue(), threading.Lock(), []
+    # The longest first, so that none is left alone at the end.
+    chosen = [r for r in rows(args.short) if args.only in r.kind + ' ' + r.name]
+    for row in sorted(chosen, key=lambda r: (r.kind != 'hold', -r.seconds)):
+        work.put(row)
+
+    def worker():
+        while True:
+            try:
+                row = work.get_nowait()
+            except queue.Empty:
+                return
+            begin = time.monotonic()
+            with tempfile.TemporaryDirectory(dir=args.build, prefix='model-') as folder:
+                try:
+                    good, text = check(row, folder, args.long, args.short)
+                except RuntimeError as error:
+                    good, text = False, str(error)
+            with lock:
+                print('%-4s %s %s\n       %s (%.0f s)' % ('ok' if good else 'FAIL', row.kind, row.name, text,
+                                                         time.monotonic() - begin), flush=True)
+                done.append((row.kind, good))
+
+    threads = [threading.Thread(target=worker) for _ in range(args.jobs)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    count = lambda kind: '%d of %d' % (sum(g for k, g in done if k == kind), sum(1 for k, g in done if k == kind))
+    print('model: %s models hold, %s planted faults found, %s known gaps seen' % (count('hold'), count('find'), count('open')))
+    sys.exit(0 if done and all(g for _, g in done) else 1)
+
+
+if __name__ == '__main__':
+    main()
