@@ -1,7 +1,8 @@
 /*
  * One thread maps a handle, or retains it, while another gives it up, and the driver is
  * slow to return: what the mapping or the reference still holds stays charged, in whichever
- * order the two come back.
+ * order the two come back. Likewise when a thread maps an old handle whose number the driver is
+ * just giving another thread anew.
  */
 #include "steps.h"
 
@@ -10,7 +11,7 @@
 #define MIB (1ull << 20)
 #define PIECE (64 * MIB)
 
-static CUmemGenericAllocationHandle handle, retained;
+static CUmemGenericAllocationHandle handle, retained, again;
 static CUdeviceptr at;
 static __typeof__(&cuMemMap) mem_map;
 static __typeof__(&cuMemRetainAllocationHandle) mem_retain;
@@ -40,6 +41,14 @@ static void *retain(void *unused)
 	(void)unused;
 	__atomic_store_n(&started, 1, __ATOMIC_RELEASE);
 	CHECK_EQ(mem_retain(&retained, (void *)at), CUDA_SUCCESS);
+	return NULL;
+}
+
+static void *create_again(void *unused)
+{
+	(void)unused;
+	__atomic_store_n(&started, 1, __ATOMIC_RELEASE);
+	again = create();
 	return NULL;
 }
 
@@ -76,6 +85,14 @@ static int child(void)
 	step_say("retained and unmapped at once", 0, 0);
 	CHECK_EQ(CU(cuMemRelease)(retained), CUDA_SUCCESS);
 	step_say("released the last", 0, 0);
+	thread = start(create_again);
+	CHECK_EQ(mem_map(at, PIECE, 0, retained, 0), CUDA_SUCCESS);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(again, retained);
+	CHECK_EQ(CU(cuMemRelease)(again), CUDA_SUCCESS);
+	step_say("mapped by an old number and released", 0, 0);
+	CHECK_EQ(CU(cuMemUnmap)(at, PIECE), CUDA_SUCCESS);
+	step_say("unmapped", 0, 0);
 	return 0;
 }
 
@@ -83,7 +100,8 @@ int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=12G",
-				   "SIMGPU_DELAY=cuMemMap>200ms,cuMemRetainAllocationHandle>200ms",
+				   "SIMGPU_DELAY=cuMemCreate>200ms,cuMemMap>200ms,"
+				   "cuMemRetainAllocationHandle>200ms",
 				   NULL};
 	struct client c;
 
@@ -91,6 +109,6 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return child();
 	c = client_capped(self, env);
-	CHECK_EQ(steps_follow(&c, 2 * MIB), 4u);
+	CHECK_EQ(steps_follow(&c, 2 * MIB), 6u);
 	return 0;
 }

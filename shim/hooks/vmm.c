@@ -4,15 +4,17 @@
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
+	struct vmm_call call;
 	struct claim claim;
 	CUresult rc = vmm_create(&claim, prop, size);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	do
+	do {
+		vmm_ask(&call, &claim);
 		rc = real.cuMemCreate(handle, size, prop, flags);
-	while (claim_again(&claim, rc));
-	return vmm_created(&claim, rc, handle);
+	} while (vmm_again(&call, &claim, rc));
+	return vmm_created(&call, &claim, rc, handle);
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)

@@ -4,8 +4,9 @@
  * `allocation` is the physical memory; handles and ranges point to it and are counted in it. What
  * the driver does with references and what is written here must come in the same order: a release
  * that is written before a mapping which the driver made first would refund what the mapping still
- * holds. So calls that move references are made one by one, under `calling`; cuMemCreate, which
- * takes long, only waits for it to write.
+ * holds. So calls that move references are made one by one, under `calling`. So is cuMemCreate:
+ * drivers give the numbers of handles again, and a thread that still has an old one could map what
+ * another is just being given, before it is written here.
  */
 #include "policy/vmm.h"
 #include "policy/lock.h"
@@ -204,23 +205,39 @@ static void release_it(uint64_t handle)
 	real.cuMemRelease((CUmemGenericAllocationHandle)handle);
 }
 
-CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle)
+void vmm_ask(struct vmm_call *call, const struct claim *claim)
+{
+	call->alone = claim->device != NULL;
+	if (call->alone)
+		call_alone(&call->cancel);
+}
+
+bool vmm_again(struct vmm_call *call, struct claim *claim, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS)
+		return false;
+	if (call->alone)
+		call_done(call->cancel);
+	call->alone = false;
+	return claim_again(claim, rc);
+}
+
+CUresult vmm_created(struct vmm_call *call, struct claim *claim, CUresult rc,
+		     const CUmemGenericAllocationHandle *handle)
 {
 	bool entered;
-	int cancel;
 
 	if (!claim->device)
 		return claim_close_without_device(claim, rc, release_it,
 						  rc == CUDA_SUCCESS ? *handle : 0);
 	if (rc != CUDA_SUCCESS)
 		return claim_fail(claim, rc);
-	call_alone(&cancel);
 	entered = enter(claim, *handle);
-	call_done(cancel);
-	if (!entered) {
+	if (!entered)
 		release_it(*handle);
+	call_done(call->cancel);
+	if (!entered)
 		rc = refuse_excess(claim->device, "a handle");
-	}
 	claim_finish(claim);
 	return rc;
 }

@@ -8,18 +8,16 @@
  *	rc = vmm_create(&claim, prop, size);
  *	if (rc != CUDA_SUCCESS)
  *		return rc;
- *	do
+ *	do {
+ *		vmm_ask(&call, &claim);
  *		rc = real.cuMemCreate(handle, size, prop, flags);
- *	while (claim_again(&claim, rc));
- *	return vmm_created(&claim, rc, handle);
+ *	} while (vmm_again(&call, &claim, rc));
+ *	return vmm_created(&call, &claim, rc, handle);
  */
 #ifndef POLICY_VMM_H
 #define POLICY_VMM_H
 
 #include "policy/claim.h"
-
-CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes);
-CUresult vmm_created(struct claim *claim, CUresult rc, const CUmemGenericAllocationHandle *handle);
 
 /*
  * Around each call that moves references; one of a process at a time, so that
@@ -32,6 +30,13 @@ struct vmm_call {
 	bool alone;
 	int cancel;
 };
+CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes);
+void vmm_ask(struct vmm_call *call, const struct claim *claim);
+/* Whether to ask again; then others have had their turn. */
+bool vmm_again(struct vmm_call *call, struct claim *claim, CUresult rc);
+CUresult vmm_created(struct vmm_call *call, struct claim *claim, CUresult rc,
+		     const CUmemGenericAllocationHandle *handle);
+
 void vmm_begin(struct vmm_call *call);
 CUresult vmm_released(struct vmm_call *call, CUresult rc, CUmemGenericAllocationHandle handle);
 CUresult vmm_unmapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes);
