@@ -243,16 +243,23 @@ void account_shrink(struct account *account, const unsigned int device, const un
 	account_unlock(lock);
 }
 
-int account_charge(struct account *account, const unsigned int device, const uint32_t units,
-		   const bool over)
+/* A new maximum is only written right after a reaping: what the dead held until now must not count in it. */
+static int move_up(struct account *account, const unsigned int device, const uint32_t units)
 {
-	int tries, rc;
+	int rc = move(account->file, (unsigned int)account->slot, device, units, false);
 
-	rc = move(account->file, (unsigned int)account->slot, device, units, false);
 	if (rc == -EAGAIN) {
 		account_reap(account, false);
 		rc = move(account->file, (unsigned int)account->slot, device, units, true);
 	}
+	return rc;
+}
+
+int account_charge(struct account *account, const unsigned int device, const uint32_t units,
+		   const bool over)
+{
+	int tries, rc = move_up(account, device, units);
+
 	/* Between the grant and the charge others of the same tag may use it up. */
 	for (tries = 0; rc == -ENOMEM && tries < 1000; tries++) {
 		rc = grow_grant(account, device, units, over);
@@ -262,7 +269,7 @@ int account_charge(struct account *account, const unsigned int device, const uin
 		}
 		if (rc)
 			return rc;
-		rc = move(account->file, (unsigned int)account->slot, device, units, true);
+		rc = move_up(account, device, units);
 	}
 	return rc;
 }
