@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	world_start(BYTES(4 * GIB), 50);
 	for (int i = 0; i < 2; i++)
 		w[i] = worker_joined("a", BYTES(LIMIT), 0);
-	o.a = test_long() ? 20000 : 2000;
+	o.a = 2000;
 	o.b = test_long() ? 30000 : 6000;
 	for (int i = 0; i < 2; i++)
 		worker_tell(w[i], &o);

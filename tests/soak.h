@@ -65,7 +65,7 @@ static void churn(unsigned pairs)
 			rc = take(b, some_bytes());
 		if (rc != CUDA_SUCCESS)
 			FAIL("a pair ends with %d", rc);
-		if (pairs % 4096)
+		if (pairs % 1024)
 			continue;
 		burst();
 		CHECK_EQ(ask(&free, &total), CUDA_SUCCESS);
