@@ -4,7 +4,7 @@
  * for the next block there.
  */
 #include "helper.h"
-#include "policy/extent.h"
+#include "policy/extent_index.h"
 
 #define GRAIN (2ull << 20)
 #define AT (0x7f0000000000ull)
@@ -35,7 +35,7 @@ static void leave(uint64_t pointer)
 {
 	struct block block;
 
-	if (extent_leave(pointer))
+	if (extent_leave(pointer, true))
 		return;
 	CHECK(block_take(pointer, &block));
 	extent_leave_entry(&block, false);
@@ -44,12 +44,12 @@ static void leave(uint64_t pointer)
 static void alone(void)
 {
 	CHECK_EQ(enter(AT, 1000, 1, 0), -EDQUOT);
-	CHECK(!extent_leave(AT));
+	CHECK(!extent_leave(AT, true));
 	CHECK_EQ(enter(AT, 1000, 1, 1), 0);
 	CHECK_EQ(enter(AT + 1024, 1000, 1, 1), 1);
 	CHECK_EQ(enter(AT + GRAIN - 256, 256, 1, 2), 2);
 	CHECK_EQ(enter(AT + GRAIN, 256, 1, 2), 1);
-	CHECK(!extent_leave(AT + 512));
+	CHECK(!extent_leave(AT + 512, true));
 	leave(AT);
 	leave(AT + GRAIN - 256);
 	CHECK_EQ(given, 0u);
@@ -130,7 +130,7 @@ static void ended(void)
 	extent_drop_context(1);
 	block_drop_context(1, drop_whole, drop_small);
 	CHECK_EQ(given, 0u);
-	CHECK(!extent_leave(AT));
+	CHECK(!extent_leave(AT, true));
 	extent_drop_context(2);
 	block_drop_context(2, drop_whole, drop_small);
 	CHECK_EQ(given, 1u);

@@ -45,6 +45,16 @@ static inline uint32_t shard_home(const struct shard *shard, uint64_t hash)
 	return (uint32_t)((hash << SHARD_BITS) >> (64 - shard->bits));
 }
 
+/* Asks for the line of that entry, without the lock: it may be the wrong one, and is only asked for. */
+static inline void shard_expect(uint64_t pointer)
+{
+	const uint64_t hash = shard_hash(pointer);
+	const struct shard *const shard = shard_of(hash);
+	const struct block *const entries = __atomic_load_n(&shard->entries, __ATOMIC_RELAXED);
+
+	__builtin_prefetch(entries + (((hash << SHARD_BITS) >> 32) >> (32 - shard->bits)), 1);
+}
+
 static inline __attribute__((always_inline)) void shard_put(struct shard *shard, uint64_t hash,
 							    const struct block *block)
 {

@@ -283,7 +283,7 @@ static bool take(uint64_t pointer, bool certain)
 {
 	struct block block;
 
-	if ((certain || extent_may_be(pointer)) && extent_leave(pointer))
+	if (extent_leave(pointer, certain))
 		return true;
 	if (!shard_take(pointer, &block))
 		return false;
@@ -306,6 +306,8 @@ void release_open(struct release *release, CUdeviceptr pointer)
 	release->watched = NULL;
 	release->ours = process_entered() && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
+	if (release->ours)
+		shard_expect(pointer); /* so that it comes while the driver is at work */
 	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED), 0))
 		release->watched = small_watch(pointer, release->moving, &release->quiet);
 }

@@ -33,11 +33,6 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 	return 0;
 }
 
-uint32_t extent_idle(uint8_t device)
-{
-	return __atomic_load_n(&extent_index()->idle[device], __ATOMIC_RELAXED);
-}
-
 /* `offset` is that of a block in its grain. Has it a bit of its own? */
 static bool on_step(uint64_t offset)
 {
@@ -181,10 +176,8 @@ static void leave(struct extent_shard *shard, struct extent *extent, bool ended)
 	extent_remove(shard, extent);
 }
 
-bool extent_leave(uint64_t pointer)
+bool extent_leave_grain(struct extent_shard *shard, uint64_t base, uint64_t pointer)
 {
-	const uint64_t base = extent_base(pointer);
-	struct extent_shard *const shard = extent_shard(base);
 	struct extent *extent;
 	bool found;
 

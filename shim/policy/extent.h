@@ -41,8 +41,6 @@ static inline size_t extent_bytes(void)
 int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
 		 uint64_t epoch);
 
-/* A freed block; false: no small block starts there, look in the block table. */
-bool extent_leave(uint64_t pointer);
 /* The same for an entry of the block table. `ended`: its context did, so that nothing is kept. */
 void extent_leave_entry(const struct block *block, bool ended);
 
@@ -51,9 +49,6 @@ bool extent_is_last(uint64_t pointer, struct extent_paid *paid);
 /* Stop paying for an emptied grain of that device (and context, unless 0), if there is one. Its payment is the
  * caller's. */
 bool extent_reclaim(uint8_t device, uint32_t context, struct extent_paid *paid);
-/* How many emptied grains of a device are paid for. */
-uint32_t extent_idle(uint8_t device);
-
 /* As in block.h. */
 void extent_drop_context(uint32_t context);
 void extent_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));

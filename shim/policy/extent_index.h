@@ -68,10 +68,22 @@ static inline uint32_t extent_home(const struct extent_shard *shard, uint64_t ba
 	return (uint32_t)((extent_mix(base) << 6) >> (64 - shard->bits));
 }
 
-/* Without the lock: false where no small block lies near, but for one that is being entered now. */
-static inline bool extent_may_be(uint64_t pointer)
+/* A freed block; false: no small block starts there, look in the block table. `base`: of its grain. */
+bool extent_leave_grain(struct extent_shard *shard, uint64_t base, uint64_t pointer);
+/* `certain`: look also where the first block of a shard may just be entered. */
+static inline bool extent_leave(uint64_t pointer, bool certain)
 {
-	return __atomic_load_n(&extent_shard(extent_base(pointer))->used, __ATOMIC_RELAXED) != 0;
+	const uint64_t base = extent_base(pointer);
+	struct extent_shard *const shard = extent_shard(base);
+
+	return (certain || __atomic_load_n(&shard->used, __ATOMIC_RELAXED)) &&
+	       extent_leave_grain(shard, base, pointer);
+}
+
+/* How many emptied grains of a device are paid for. */
+static inline uint32_t extent_idle(uint8_t device)
+{
+	return __atomic_load_n(&extent_index()->idle[device], __ATOMIC_RELAXED);
 }
 
 /* The place of the grain's extent, or where one would go; NULL before there is room for any. */

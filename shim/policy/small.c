@@ -178,7 +178,7 @@ const struct device *small_watch(uint64_t pointer, bool moving, struct quiet *qu
 	const struct device *device;
 	struct extent_paid paid;
 
-	if (capturing() || !extent_may_be(pointer) || !extent_is_last(pointer, &paid))
+	if (capturing() || !extent_is_last(pointer, &paid))
 		return NULL;
 	device = device_by_index(paid.device);
 	if (quiet_returns(device) || device_current() != device)
