@@ -2,6 +2,7 @@
  * The table of live allocations. See block.h.
  */
 #include "policy/block_table.h"
+#include "policy/room.h"
 #include "policy/wiped.h"
 
 #define FIRST_BITS 7 /* 128 entries, less than a page */
@@ -14,7 +15,7 @@ uint64_t block_epoch_word = 1; /* never wiped: a child's insertions do not meet 
 
 int block_start(void)
 {
-	return wiped_once(&block_memory, SHARDS * sizeof(struct shard)) ? 0 : -ENOMEM;
+	return wiped_once(&block_memory, SHARDS * sizeof(struct shard)) ? room_start() : -ENOMEM;
 }
 
 static struct shard *shard_at(uint32_t n)
@@ -29,14 +30,14 @@ void block_epoch_raise(void)
 
 static void entries_free(struct block *entries, uint32_t bits)
 {
-	wiped_unmap(entries, sizeof(struct block) << bits);
+	room_give(entries, sizeof(struct block) << bits);
 }
 
 /* Twice the room. Runs are read from the start of one, so that the entries of a key keep their order. */
 static int shard_grow(struct shard *shard)
 {
 	const uint32_t bits = shard->entries ? shard->bits + 1 : FIRST_BITS;
-	struct block *const entries = wiped_map(sizeof(struct block) << bits);
+	struct block *const entries = room_take(sizeof(struct block) << bits);
 	const struct shard old = *shard;
 	uint32_t start = 0;
 

@@ -5,6 +5,7 @@
  * extents, the lower first.
  */
 #include "policy/extent_index.h"
+#include "policy/room.h"
 
 #include <cuquota/ledger.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 {
 	struct extent_index *index = wiped_once(&extent_memory, sizeof(struct extent_index));
 
-	if (!index)
+	if (!index || room_start())
 		return -ENOMEM;
 	if (index->bytes)
 		return 0;

@@ -2,19 +2,20 @@
  * The index of extents. See extent_index.h.
  */
 #include "policy/extent_index.h"
+#include "policy/room.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define FIRST_BITS 6
-#define SLAB 15u /* extents that are mapped at a time: 16 KiB */
+#define SLAB 15u /* extents that are made at a time: 16 KiB */
 
 void *extent_memory;
 
 int extent_prepare_more(struct extent_shard *shard)
 {
 	if (!shard->spare || !shard->spare->next) {
-		struct extent *const slab = wiped_map(SLAB * sizeof(*slab));
+		struct extent *const slab = room_take(SLAB * sizeof(*slab));
 
 		if (!slab)
 			return -ENOMEM;
@@ -26,7 +27,7 @@ int extent_prepare_more(struct extent_shard *shard)
 	if (!shard->extent || shard->used >= (3u << shard->bits) / 4) {
 		const struct extent_shard old = *shard;
 		const uint32_t bits = old.extent ? old.bits + 1 : FIRST_BITS;
-		struct extent **const index = wiped_map(sizeof(*index) << bits);
+		struct extent **const index = room_take(sizeof(*index) << bits);
 
 		if (!index)
 			return -ENOMEM;
@@ -36,7 +37,7 @@ int extent_prepare_more(struct extent_shard *shard)
 			if (old.extent[i])
 				*extent_slot(shard, old.extent[i]->base) = old.extent[i];
 		if (old.extent)
-			wiped_unmap(old.extent, sizeof(*index) << old.bits);
+			room_give(old.extent, sizeof(*index) << old.bits);
 	}
 	return 0;
 }

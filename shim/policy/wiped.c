@@ -35,6 +35,34 @@ void wiped_unmap(void *memory, size_t bytes)
 	errno = kept;
 }
 
+static size_t in_large(size_t bytes)
+{
+	return (bytes + WIPED_LARGE - 1) & ~(WIPED_LARGE - 1);
+}
+
+/* Mapped one large page longer, and cut at both ends to where large pages begin. */
+void *wiped_map_large(size_t bytes)
+{
+	const size_t whole = in_large(bytes);
+	char *const mapped = wiped_map(whole + WIPED_LARGE);
+	const size_t before = -(uintptr_t)mapped & (WIPED_LARGE - 1);
+	const int kept = errno;
+
+	if (!mapped)
+		return NULL;
+	if (before)
+		munmap(mapped, before);
+	munmap(mapped + before + whole, WIPED_LARGE - before);
+	madvise(mapped + before, whole, MADV_HUGEPAGE);
+	errno = kept;
+	return mapped + before;
+}
+
+void wiped_unmap_large(void *memory, size_t bytes)
+{
+	wiped_unmap(memory, in_large(bytes));
+}
+
 void *wiped_once(void **place, size_t bytes)
 {
 	void *memory = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;

@@ -13,6 +13,11 @@
 void *wiped_map(size_t bytes);
 void wiped_unmap(void *memory, size_t bytes);
 
+/* The same in whole large pages, where the kernel has them. */
+#define WIPED_LARGE ((size_t)2 << 20)
+void *wiped_map_large(size_t bytes);
+void wiped_unmap_large(void *memory, size_t bytes);
+
 /* Once for the life of a module: two threads that come together get the same memory. */
 void *wiped_once(void **place, size_t bytes);
 
