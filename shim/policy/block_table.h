@@ -50,7 +50,8 @@ static inline void shard_expect(uint64_t pointer)
 {
 	const uint64_t hash = shard_hash(pointer);
 	const struct shard *const shard = shard_of(hash);
-	const struct block *const entries = __atomic_load_n(&shard->entries, __ATOMIC_RELAXED);
+	const struct block *const entries =
+		__atomic_load_n(&shard->entries, __ATOMIC_RELAXED);
 
 	__builtin_prefetch(entries + (((hash << SHARD_BITS) >> 32) >> (32 - shard->bits)), 1);
 }
