@@ -9,82 +9,18 @@
 #ifndef TESTS_FUZZ_PROC_WORLD_H
 #define TESTS_FUZZ_PROC_WORLD_H
 
-#include "fuzz.h"
+#include "virtual_time.h"
 
 #include "base/log.h"
 #include "base/point.h"
 #include "ledger/account.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 UNGUIDED
 
 #define UUID "GPU-7e570000-0000-4000-8000-000000000001"
 #define DEVICE_BYTES (UINT64_C(1) << 32)
-#define MS UINT64_C(1000000)
-
-/* ---- time: it passes with each look at the clock and each wait ---- */
-
-static uint64_t world_now;
-static uint64_t world_until = UINT64_MAX; /* the operation must have ended */
-static const char *world_doing = "";
-
-static void pass(uint64_t ns)
-{
-	world_now += ns;
-	if (world_now > world_until)
-		FAIL("%s does not end", world_doing);
-}
-
-static void begin(const char *doing, uint64_t ms)
-{
-	world_doing = doing;
-	world_until = world_now + ms * MS;
-}
-
-int __real_clock_gettime(clockid_t clock, struct timespec *now);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
-int __real_munmap(void *at, size_t bytes);
-int __wrap_munmap(void *at, size_t bytes);
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
-{
-	if (clock != CLOCK_MONOTONIC)
-		return __real_clock_gettime(clock, now);
-	pass(1000);
-	*now = (struct timespec){(time_t)(world_now / (1000 * MS)),
-				 (long)(world_now % (1000 * MS))};
-	return 0;
-}
-
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
-{
-	pass((uint64_t)time->tv_sec * 1000 * MS + (uint64_t)time->tv_nsec);
-	return 0;
-}
-
-long __wrap_syscall(long number, ...)
-{
-	long arg[6];
-	va_list args;
-
-	va_start(args, number);
-	for (int i = 0; i < 6; i++)
-		arg[i] = va_arg(args, long);
-	va_end(args);
-	if (number != SYS_futex)
-		return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
-	if ((int)arg[1] == FUTEX_WAIT && *(const volatile uint32_t *)arg[0] == (uint32_t)arg[2])
-		__wrap_nanosleep((const struct timespec *)arg[3], NULL);
-	return (int)arg[1] == FUTEX_WAIT ? -1 : 0;
-}
 
 /* ---- what is mapped: with nothing around it, and known, since a place that was lost keeps its
  * page ---- */
@@ -96,6 +32,11 @@ static struct {
 	char *at;
 	size_t bytes;
 } mapped[MAPPED];
+
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
+int __real_munmap(void *at, size_t bytes);
+int __wrap_munmap(void *at, size_t bytes);
 
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
 {
