@@ -1,6 +1,7 @@
 /*
- * A process and the child that it forked let go of the hold in either order: as long as one of them may still have the
- * driver's files, the slot is a ghost. Whoever is last to close what they shared must not decide for the other.
+ * A process and the child that it forked let go of the hold in either order: as long as one of
+ * them may still have the driver's files, the slot is a ghost. Whoever is last to close what they
+ * shared must not decide for the other.
  */
 #include "proc_helper.h"
 
@@ -15,7 +16,8 @@ static void fork_one(struct self *self, const struct order *o, struct answer *a)
 	if (!pid) {
 		close(self->socket);
 		__atomic_store_n(&world.shared->note[0], 1, __ATOMIC_SEQ_CST);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) && test_lives(parent))
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
+		       test_lives(parent))
 			usleep(1000);
 		_exit(0);
 	}
