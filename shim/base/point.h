@@ -11,8 +11,26 @@
 #ifdef CUQUOTA_POINTS
 void point_reach(const char *name);
 #define POINT(name) point_reach(name)
+#elif defined(CUQUOTA_TRACE)
+void point_began(void);
+#define POINT(name) point_began()
 #else
 #define POINT(name) ((void)0)
+#endif
+
+/*
+ * A step of the ledger's protocol that has just been made, for tests/model/replay.py. Empty but in a
+ * build with -DCUQUOTA_TRACE (make TRACE=1), which appends to the file "<CUQUOTA_TRACE>/<pid>" a
+ * line "begin end step slot value kept": the access lies between the two times of CLOCK_MONOTONIC;
+ * begin is when the thread last passed a POINT() or TRACE().
+ */
+#define TRACE_OWN (~0ull) /* for slot: the process's own */
+#ifdef CUQUOTA_TRACE
+void point_trace(const char *step, unsigned long long slot, unsigned long long value,
+		 unsigned long long kept);
+#define TRACE(step, slot, value, kept) point_trace(step, slot, value, kept)
+#else
+#define TRACE(step, slot, value, kept) ((void)0)
 #endif
 
 #endif

@@ -80,6 +80,7 @@ void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_
 		    (tenant != UINT32_MAX && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
 			continue;
 		take_credit(slot);
+		TRACE("taken", i, 0, 0);
 		POINT("account.credit_taken");
 	}
 }
@@ -88,6 +89,7 @@ static void announce(struct cuquota_slot *slot, uint32_t units)
 {
 	POINT("account.announcing");
 	__atomic_store_n(&slot->pending, units, __ATOMIC_SEQ_CST);
+	TRACE("announced", TRACE_OWN, units, 0);
 	POINT("account.announced");
 }
 
@@ -96,6 +98,7 @@ static void retract(struct cuquota_slot *slot)
 	POINT("account.retracting");
 	if (__atomic_exchange_n(&slot->pending, 0, __ATOMIC_SEQ_CST) & CUQUOTA_WAITED)
 		wake_all(&slot->pending);
+	TRACE("retracted", TRACE_OWN, 0, 0);
 	POINT("account.retracted");
 }
 
@@ -133,6 +136,7 @@ static void commit(struct cuquota_slot *slot, uint32_t units)
 	POINT("account.committing");
 	/* Into the high half only: credit. What a stranger takes meanwhile is not disturbed. */
 	__atomic_add_fetch(&slot->word, CUQUOTA_WORD(0, units), __ATOMIC_SEQ_CST);
+	TRACE("committed", TRACE_OWN, units, 0);
 	POINT("account.committed");
 }
 
@@ -311,6 +315,7 @@ void account_refund(struct member *member, uint32_t units)
 		next = CUQUOTA_WORD(charged - units, keep);
 		POINT("account.refunding");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	TRACE("refunded", member->slot, units, keep);
 	POINT("account.refunded");
 	/* Kept under rules that were tightened meanwhile, and maybe adopted by another thread before our swap: void. */
 	if (keep && __atomic_load_n(member->rules, __ATOMIC_SEQ_CST) != epoch)

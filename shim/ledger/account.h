@@ -48,6 +48,7 @@ static inline bool account_charge_credit(struct member *member, uint32_t units)
 		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word) + units, CUQUOTA_CREDIT(word) - units);
 		POINT("account.charging");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	TRACE("charged", member->slot, units, 0);
 	POINT("account.charged");
 	if (__builtin_expect(CUQUOTA_CHARGED(next) > __atomic_load_n(&member->peak, __ATOMIC_RELAXED), 0))
 		account_note_peak(member, CUQUOTA_CHARGED(next));

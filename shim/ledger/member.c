@@ -26,10 +26,13 @@ static void empty(const struct segment *segment, uint32_t index)
 	tenant_leaving(segment, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED));
 	POINT("member.leaving");
 	__atomic_store_n(&slot->pending, 0, __ATOMIC_SEQ_CST);
+	TRACE("pending_cleared", index, 0, 0);
 	POINT("member.pending_cleared");
 	__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
+	TRACE("word_cleared", index, 0, 0);
 	POINT("member.word_cleared");
 	__atomic_store_n(&slot->state, CUQUOTA_FREE, __ATOMIC_SEQ_CST);
+	TRACE("freed", index, 0, 0);
 	POINT("member.freed");
 }
 
@@ -202,6 +205,7 @@ static void publish(const struct segment *segment, uint32_t index, uint32_t tena
 	raise_high(segment, index + 1);
 	POINT("member.high_raised");
 	__atomic_store_n(&slot->state, CUQUOTA_USED, __ATOMIC_SEQ_CST);
+	TRACE("published", index, 0, 0);
 	POINT("member.published");
 	member->slot = index;
 	member->tenant = tenant;

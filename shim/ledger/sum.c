@@ -25,8 +25,10 @@ static bool read_slot(const struct segment *segment, uint32_t index, struct read
 		return false;
 	reading->tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
 	reading->pending = CUQUOTA_PENDING(__atomic_load_n(&slot->pending, __ATOMIC_SEQ_CST));
+	TRACE("read_pending", index, reading->pending, 0);
 	POINT("sum.between");
 	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+	TRACE("read_word", index, CUQUOTA_CHARGED(reading->word), CUQUOTA_CREDIT(reading->word));
 	return segment_has_tenant(segment, reading->tenant);
 }
 

@@ -39,6 +39,7 @@
 #ifndef SEEN
 #define SEEN(step, slot, value)
 #define COUNT byte
+#define THREAD_MORE
 #endif
 
 #define FREE 0
@@ -115,7 +116,7 @@ bit requests;
 #else
 #define LOCALS_TENANT
 #endif
-#define THREAD_LOCALS LOCALS LOCALS_EPOCH LOCALS_TENANT
+#define THREAD_LOCALS LOCALS LOCALS_EPOCH LOCALS_TENANT THREAD_MORE
 #define CLEAN i = 0; low = NONE; verdict = 0; recovered = 0; waits = 0; stolen = 0; need = 0; used = 0; pend = 0
 
 #if TENANTS > 1
@@ -225,7 +226,7 @@ inline read_pending(s)
 
 inline read_word(s)
 {
-	SEEN(S_READ_WORD, i, charged[i] + credit[i])
+	SEEN(S_READ_WORD, i, charged[i] * 256 + credit[i])
 #if TENANTS > 1
 	if
 	:: SAME(i) -> used = used + charged[i] + credit[i]
@@ -281,6 +282,14 @@ inline not_had(s)
 	fi
 #else
 #define GRANTED need = 0; verdict = 0; at = TO_CHARGE
+#endif
+
+#ifndef KEEP
+#define KEEP(s)                         \
+	if                              \
+	:: credit[s] = credit[s] + n    \
+	:: true                         \
+	fi
 #endif
 
 proctype member(byte p; byte s)
@@ -446,10 +455,7 @@ proctype member(byte p; byte s)
 	:: atomic { at == REFUND && RUNS(s) ->
 		SEEN(S_REFUNDED, s, n)
 		charged[s] = charged[s] - n;
-		if
-		:: credit[s] = credit[s] + n
-		:: true
-		fi;
+		KEEP(s);
 		REFUNDED(s) }
 #endif
 	:: atomic { at == GONE -> break }
