@@ -40,7 +40,8 @@ CLI_SRC := $(wildcard shim/cli/*.c) $(wildcard shim/base/*.c shim/ledger/*.c)
 PART_SRC := $(filter-out shim/driver/frontend% shim/hooks/%,$(SHIM_SRC)) \
 	$(filter-out shim/cli/main.c,$(wildcard shim/cli/*.c))
 TEST_KINDS := unit proc preload sim gpu
-TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$k_*.c tests/doors/$k_*.c tests/gpu/$k_*.c tests/fuzz/$k_*.c))
+TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$k_*.c tests/doors/$k_*.c tests/step/$k_*.c tests/gpu/$k_*.c \
+	tests/fuzz/$k_*.c))
 TEST_BIN := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$1)
@@ -59,7 +60,7 @@ LINTS :=
 	install uninstall clean help
 
 FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
-	tests/doors/doors.mk tests/procs.mk tests/model/model.mk tests/fuzz/fuzz.mk examples/demo/demo.mk bench.mk
+	tests/doors/doors.mk tests/step/step.mk tests/procs.mk tests/model/model.mk tests/fuzz/fuzz.mk examples/demo/demo.mk bench.mk
 # What setup brings is needed by all else that was asked for with it.
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
@@ -118,7 +119,7 @@ $(filter $(BUILD)/tests/unit_%,$(TEST_BIN)): $(BUILD)/parts.a
 $(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): $(BUILD)/debug/parts.a
 $(filter $(BUILD)/tests/proc_%,$(TEST_BIN)): POINTS := -DCUQUOTA_POINTS
 
-vpath %.c tests tests/doors tests/gpu tests/fuzz
+vpath %.c tests tests/doors tests/step tests/gpu tests/fuzz
 $(TEST_BIN): $(BUILD)/tests/%: %.c | $(HEADERS) $(GEN)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D)

@@ -6,7 +6,7 @@
 import collections, pathlib, re, sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-KINDS = ('added', 'each', 'flat', 'beside', 'rate', 'share', 'most')
+KINDS = ('added', 'each', 'flat', 'beside', 'rate', 'share', 'most', 'never')
 Budget = collections.namedtuple('Budget', 'name text bound unit kind')
 ROW = re.compile(r'^BUDGET\((\w+), "((?:[^"\\]|\\.)*)", ([\d.]+), "([^"]*)", (\w+)\)$')
 # A bound as the table writes it. What stands in brackets there is somebody else's figure.

@@ -15,11 +15,11 @@
  * Processes are forked before the driver is started; the first is ready before the others begin,
  * so that what a library learns from a context seen alone it has learned.
  */
+#include "options.h"
 #include "work.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -68,14 +68,6 @@ static void count_up(uint32_t *word)
 	futex_wake(word);
 }
 
-static int index_of(const char *word, const char *const names[], const char *what)
-{
-	for (int i = 0; names[i]; i++)
-		if (!strcmp(word, names[i]))
-			return i;
-	STOP("%s=%s is not known", what, word);
-}
-
 static struct work work_of_options(void)
 {
 	static const char *const jobs[] = {"pair", "info", "launch", "idle", NULL};
@@ -83,9 +75,9 @@ static struct work work_of_options(void)
 	static const char *const orders[] = {"newest", "oldest", "random", NULL};
 
 	return (struct work){
-		.job = (enum job)index_of(option.job, jobs, "job"),
-		.door = (enum door)index_of(option.door, doors, "door"),
-		.order = (enum order)index_of(option.order, orders, "order"),
+		.job = (enum job)options_index(option.job, jobs, "job"),
+		.door = (enum door)options_index(option.door, doors, "door"),
+		.order = (enum order)options_index(option.order, orders, "order"),
 		.live = (size_t)option.live,
 		.bytes = (size_t)option.bytes,
 	};
@@ -113,15 +105,6 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-static void pin(long cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void process(long index)
 {
 	char name[32];
@@ -135,9 +118,9 @@ static void process(long index)
 	if (option.processes > 1 && option.processes <= OWN_TAGS)
 		setenv("SIMGPU_TAG", name, 1);
 	if (option.cpu >= 0)
-		pin(option.cpu);
+		pin_to(option.cpu);
 	else if (option.spread)
-		pin(index % sysconf(_SC_NPROCESSORS_ONLN));
+		pin_to(index % sysconf(_SC_NPROCESSORS_ONLN));
 	context = context_start();
 	for (long i = 1; i < option.threads; i++) {
 		pthread_t id;
@@ -200,13 +183,9 @@ static void fork_all(void)
 	wait_for(&shared->ready, (uint32_t)(option.processes * option.threads));
 }
 
-static void parse(int argc, char **argv)
+int main(int argc, char **argv)
 {
-	const struct {
-		const char *name;
-		const char **text;
-		long *number;
-	} known[] = {
+	const struct option known[] = {
 		{"job", &option.job, NULL},
 		{"door", &option.door, NULL},
 		{"order", &option.order, NULL},
@@ -219,31 +198,12 @@ static void parse(int argc, char **argv)
 		{"tenants", NULL, &option.tenants},
 		{"patience", NULL, &option.patience},
 		{"count", NULL, &option.count},
+		{0},
 	};
-
-	for (int i = 1; i < argc; i++) {
-		const char *const value = strchr(argv[i], '=');
-		size_t k = 0;
-
-		while (k < sizeof(known) / sizeof(*known) &&
-		       (!value || strncmp(argv[i], known[k].name, (size_t)(value - argv[i])) ||
-			known[k].name[value - argv[i]]))
-			k++;
-		if (k == sizeof(known) / sizeof(*known))
-			STOP("not understood: %s", argv[i]);
-		if (known[k].text)
-			*known[k].text = value + 1;
-		else
-			*known[k].number = atol(value + 1);
-	}
-}
-
-int main(int argc, char **argv)
-{
 	char line[64];
 	size_t bytes;
 
-	parse(argc, argv);
+	options_parse(argc, argv, known);
 	if (option.count) {
 		struct work work = work_of_options();
 

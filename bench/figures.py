@@ -1,11 +1,13 @@
 """One figure of the bench, how it is judged, and how the tries of one figure are merged.
 
 Of the tries of a missed figure the best counts: other programs on the machine make a round dearer far more often than
-cheaper, and a median that is within the bound once has shown what the library itself costs. All tries are kept and printed.
+cheaper, and a median that is within the bound once has shown what the library itself costs. Of a kind that no other program can
+spoil (never) the worst counts. All tries are kept and printed.
 """
 import math
 
-DOWN = ('rate',)  # the larger the better
+UP = ('rate',)  # the larger the better; of all other kinds the smaller
+OWN = ('most', 'never')  # judged by the figure under cuquota, not by what is added
 
 
 class Figure:
@@ -23,7 +25,7 @@ class Figure:
     @property
     def judged(self):
         """The number that the bound is for."""
-        return self.cuquota if self.budget and self.budget.kind == 'most' else self.added
+        return self.cuquota if self.budget and self.budget.kind in OWN else self.added
 
     @property
     def within(self):
@@ -32,18 +34,14 @@ class Figure:
         value = self.judged
         if value is None or math.isnan(value):
             return False
-        return value >= self.bound if self.budget.kind in DOWN else value <= self.bound
+        return value >= self.bound if self.budget.kind in UP else value <= self.bound
 
     def better(self, other):
-        """The better of two tries of one figure; the tries of both are kept."""
-        tries, mine, others = self.tries + other.tries, self.judged, other.judged
-        if mine is None or others is None:
-            best = self if others is None else other
-        elif self.budget and self.budget.kind in DOWN:
-            best = self if mine >= others else other
-        else:
-            best = self if mine <= others else other
-        best.tries = tries
+        """Which of two tries of one figure counts; it takes over the tries of both."""
+        kind = self.budget.kind if self.budget else ''
+        key = lambda f: math.inf if f.judged is None or math.isnan(f.judged) else -f.judged if kind in UP else f.judged
+        best = (max if kind == 'never' else min)((self, other), key=key)
+        best.tries = self.tries + other.tries
         return best
 
     def json(self):

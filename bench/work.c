@@ -1,24 +1,8 @@
 /* See work.h. */
+#include "options.h"
 #include "work.h"
 
-#include <fcntl.h>
-
 #define BATCH_NS 20000u /* between looks at the clock, about */
-
-/* How long this thread has waited for a processor, ns; 0 where the kernel does not tell. */
-static uint64_t waited_ns(void)
-{
-	const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	unsigned long long waited = 0;
-	char text[96] = "";
-
-	if (file < 0)
-		return 0;
-	if (read(file, text, sizeof(text) - 1) > 0)
-		sscanf(text, "%*u %llu", &waited);
-	close(file);
-	return waited;
-}
 
 bool work_start(struct work *work, uint64_t patience_ns)
 {

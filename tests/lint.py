@@ -90,7 +90,7 @@ def code(name):
 
 def points(name):
     """What the Makefile gives proc_ tests."""
-    return ['-DCUQUOTA_POINTS'] if re.match(r'tests/(fuzz/)?proc_', name) else []
+    return ['-DCUQUOTA_POINTS'] if re.match(r'tests/((fuzz/|step/)?proc_|step/sweep\.h)', name) else []
 
 
 def lines_with(name, pattern):

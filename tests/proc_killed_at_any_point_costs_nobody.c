@@ -24,14 +24,7 @@ static void killed_at(const struct scene *s, const char *name, uint32_t nth)
 			FAIL("the point was not reached again (%d)", heard);
 		world_end();
 	}
-	world.shared->holds[cast.victim->index] = 0;
-	if (cast.peer) {
-		worker_go_on(cast.peer);
-		CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
-	}
-	survive(s);
-	settle_down(s);
-	world_end();
+	after_kill(s);
 }
 
 int main(int argc, char **argv)

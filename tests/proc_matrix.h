@@ -109,15 +109,25 @@ static void join_victim(const struct scene *s)
 	}
 }
 
+/* Brings the peer to a stop once it has announced its grow. */
+TEST_USED static void stop_at_point(struct worker *peer, const struct order *grow)
+{
+	struct answer a;
+
+	worker_arm(peer, "account.announced", 1, SIGSTOP);
+	worker_tell(peer, grow);
+	CHECK_EQ(worker_hear(peer, &a), HEARD_STOPPED);
+}
+
+/* Another way to do so, where the objects have no points. */
+static void (*stop_peer)(struct worker *peer, const struct order *grow);
+
 static struct worker *start_peer(void)
 {
 	struct worker *const peer = worker_joined("a", BYTES(LIMIT), 0);
 	const struct order grow = order_units(OP_CHARGE, 600 * MIB);
-	struct answer a;
 
-	worker_arm(peer, "account.announced", 1, SIGSTOP);
-	worker_tell(peer, &grow);
-	CHECK_EQ(worker_hear(peer, &a), HEARD_STOPPED);
+	(stop_peer ? stop_peer : stop_at_point)(peer, &grow);
 	return peer;
 }
 
@@ -170,9 +180,10 @@ static void scene_set(const struct scene *s)
 		worker_units(cast.victim, OP_CALL, 0);
 }
 
-/* The points that the operation passes, in order of the first passing, copied
- * from the shared page. */
-static unsigned scene_list(const struct scene *s, struct passed points[POINTS_MOST])
+/*
+ * The points that the operation passes, in order of the first passing, copied from the shared page.
+ */
+TEST_USED static unsigned scene_list(const struct scene *s, struct passed points[POINTS_MOST])
 {
 	const struct order list = {.op = OP_LIST};
 	struct answer a;
@@ -268,11 +279,27 @@ static void survive(const struct scene *s)
 	CHECK_LE(really_held(cast.same->tenant), (uint64_t)LIMIT);
 }
 
+/* Charged and credit of a tenant, units. */
+static uint64_t granted(uint32_t tenant)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < segment_high(ledger()); i++) {
+		const struct cuquota_slot slot = ledger_slot(i);
+
+		if (slot.state == CUQUOTA_USED && slot.tenant == tenant)
+			sum += (uint64_t)CUQUOTA_CHARGED(slot.word) + CUQUOTA_CREDIT(slot.word);
+	}
+	return sum;
+}
+
 /* At rest: the ledger is the truth, and all of the limit can be had but what is held. */
 static void settle_down(const struct scene *s)
 {
 	const bool lower = (s->op.op == OP_ADMINISTER || s->op.op == OP_JOIN) &&
 			   s->op.limit == BYTES(LIMIT - 64 * MIB);
+	/* Stopped before it was forced, it comes on top of what the survivors have filled. */
+	const uint64_t most = LIMIT + (s->op.op == OP_FORCE ? s->op.units : 0);
 	uint64_t held;
 
 	worker_units(cast.other, OP_SWEEP, 0);
@@ -280,10 +307,74 @@ static void settle_down(const struct scene *s)
 	worker_units(cast.same, OP_FILL, 8 * MIB);
 	CHECK_EQ(worker_units(cast.same, OP_FILL, MIB).rc, -EDQUOT);
 	held = really_held(cast.same->tenant);
-	CHECK_LE(held, (uint64_t)LIMIT);
+	CHECK_LE(held, most);
 	CHECK_GE(held, (uint64_t)(LIMIT - (lower ? 64 * MIB : s->traits & NEW_RULES ? 8 * MIB
 										    : 0)));
 	CHECK_EQ(ledger_charged(cast.same->tenant), held);
+	CHECK_LE(granted(cast.same->tenant), most);
+}
+
+/* ---- after the victim was hit ---- */
+
+static void peer_goes_on(void)
+{
+	struct answer a;
+
+	if (!cast.peer)
+		return;
+	worker_go_on(cast.peer);
+	CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
+}
+
+TEST_USED static void after_kill(const struct scene *s)
+{
+	world.shared->holds[cast.victim->index] = 0;
+	peer_goes_on();
+	survive(s);
+	settle_down(s);
+	world_end();
+}
+
+TEST_USED static void while_stopped(const struct scene *s)
+{
+	peer_goes_on();
+	/*
+	 * The first member of a tenant changes rules too: it has to wait until the stopped one is
+	 * through.
+	 */
+	if (!(s->traits & EMPTY_WORLD) || !is_settling())
+		survive(s);
+}
+
+/* The stopped one goes on to the end of its operation. */
+TEST_USED static void after_stop(const struct scene *s)
+{
+	struct answer a;
+
+	worker_go_on(cast.victim);
+	CHECK_EQ(worker_hear(cast.victim, &a), HEARD);
+	if (!cast.same->joined)
+		survive(s);
+	if (s->op.op == OP_JOIN) {
+		if (a.rc)
+			FAIL("the join failed in the end: %d, %s", a.rc, a.why);
+		cast.victim->joined = true;
+		cast.victim->slot = a.slot;
+		cast.victim->gen = a.gen;
+		cast.victim->tenant = a.tenant;
+	} else if (s->op.op == OP_LEAVE) {
+		cast.victim->joined = false;
+	} else if (s->op.op != OP_CHARGE || a.rc != -EDQUOT) {
+		/* else the survivors have filled the tenant up meanwhile */
+		CHECK_EQ(a.rc, 0);
+	}
+	if (s->op.op != OP_FORCE)
+		CHECK_LE(really_held(cast.same->tenant), (uint64_t)LIMIT);
+	settle_down(s);
+	if (cast.victim->joined && worker_charge(cast.victim, MIB) == 0)
+		worker_refund(cast.victim, MIB);
+	ledger_is_true("at the end");
+	world_end();
 }
 
 #endif

@@ -95,7 +95,7 @@ static void interrupted(const char *name, uint32_t nth, int signal_number)
 	}
 	CHECK_EQ(ledger_used_slots(), signal_number == SIGSTOP ? 2u : 1u);
 	world_end();
-	context[0] = 0;
+	in_context("%s", "");
 }
 
 int main(int argc, char **argv)

@@ -27,14 +27,7 @@ static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
 			FAIL("the point was not reached again (%d)", heard);
 		world_end();
 	}
-	if (cast.peer) {
-		worker_go_on(cast.peer);
-		CHECK_EQ(worker_hear(cast.peer, &a), HEARD);
-	}
-	/* The first member of a tenant changes rules too: it has to wait until the
-	 * stopped one is through. */
-	if (!(s->traits & EMPTY_WORLD) || !is_settling())
-		survive(s);
+	while_stopped(s);
 	if ((!waited_for_settling || test_long()) && is_settling()) {
 		/* Rules cannot be changed while another is in the middle of it: refused with a
 		 * reason, after 2 s. */
@@ -44,30 +37,7 @@ static void stopped_at(const struct scene *s, const char *name, uint32_t nth)
 		CHECK_OP(a.ns, <, 3000 * MS);
 		waited_for_settling = true;
 	}
-	worker_go_on(cast.victim);
-	CHECK_EQ(worker_hear(cast.victim, &a), HEARD);
-	if (!cast.same->joined)
-		survive(s);
-	if (s->op.op == OP_JOIN) {
-		if (a.rc)
-			FAIL("the join failed in the end: %d, %s", a.rc, a.why);
-		cast.victim->joined = true;
-		cast.victim->slot = a.slot;
-		cast.victim->gen = a.gen;
-		cast.victim->tenant = a.tenant;
-	} else if (s->op.op == OP_LEAVE) {
-		cast.victim->joined = false;
-	} else if (s->op.op != OP_CHARGE || a.rc != -EDQUOT) {
-		/* else the survivors have filled the tenant up meanwhile */
-		CHECK_EQ(a.rc, 0);
-	}
-	if (s->op.op != OP_FORCE)
-		CHECK_LE(really_held(cast.same->tenant), (uint64_t)LIMIT);
-	settle_down(s);
-	if (cast.victim->joined && worker_charge(cast.victim, MIB) == 0)
-		worker_refund(cast.victim, MIB);
-	ledger_is_true("at the end");
-	world_end();
+	after_stop(s);
 }
 
 int main(int argc, char **argv)

@@ -10,7 +10,7 @@
 #ifndef TESTS_PROC_WORKER_H
 #define TESTS_PROC_WORKER_H
 
-#include "helper.h"
+#include "context.h"
 
 #include "base/point.h"
 #include "ledger/account.h"
@@ -21,22 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-
-/* What is being tried, for the message of a check that fails in one of many like runs. */
-static char context[192];
-TEST_USED __attribute__((format(printf, 1, 2))) static void in_context(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(context, sizeof(context), format, args);
-	va_end(args);
-}
-
-#undef FAIL
-#define FAIL(...)                                               \
-	((void)(context[0] && dprintf(2, "in: %s\n", context)), \
-	 test_fail(__FILE__, __LINE__, __VA_ARGS__))
 
 #define MIB 16u /* units of 64 KiB */
 #define GIB (1024u * MIB)

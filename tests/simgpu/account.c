@@ -9,7 +9,8 @@
 
 #define SEQUENCE_MASK ((1ULL << 22) - 1)
 
-enum { NOBODY = ACCOUNT_SLOTS - 1 }; /* the slot that no process gets */
+enum { NOBODY = ACCOUNT_SLOTS - 1, /* the slot that no process gets */
+       REAP_OFTEN = 1000 };	   /* tries for one new maximum; never seen */
 
 static uint64_t make_word(const uint32_t value, const unsigned int slot, const uint64_t sequence)
 {
@@ -77,16 +78,18 @@ static uint64_t next_sequence(const struct account_file *file, const unsigned in
 }
 
 /*
- * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it; -EAGAIN when this would be a new
- * maximum and `reaped` is false: what the dead held must not count in it.
+ * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it. What would be a new maximum is
+ * written only over a word that was read before the dead were reaped (by `reaper`): what they held does not count in
+ * it, and who had it after them has written the word since.
  */
 static int move(struct account_file *file, const unsigned int slot, const unsigned int device,
-		const int64_t delta, const bool reaped)
+		const int64_t delta, struct account *const reaper)
 {
 	struct account_slot *const own = &file->slot[slot];
 	struct account_cell *const cell = &file->cell[device][own->tag % ACCOUNT_TAGS];
 	const uint64_t sequence = next_sequence(file, slot, device, cell);
 	const uint32_t held = (uint32_t)(own->held[device] + delta);
+	unsigned int tries = 0;
 	uint64_t word;
 
 	own->intent_device = device;
@@ -103,10 +106,9 @@ static int move(struct account_file *file, const unsigned int slot, const unsign
 			return -ENOMEM;
 		}
 		fold_max(cell, account_value(word));
-		if (delta > 0 && !reaped && value > __atomic_load_n(&cell->max, __ATOMIC_RELAXED)) {
-			__atomic_store_n(&own->intent, 0, __ATOMIC_RELEASE);
-			return -EAGAIN;
-		}
+		if (delta > 0 && reaper && value > __atomic_load_n(&cell->max, __ATOMIC_RELAXED) &&
+		    tries++ < REAP_OFTEN)
+			account_reap(reaper, false);
 		if (must_note(word, slot) && !note_applied(file, cell, device, word)) {
 			word = __atomic_load_n(&cell->word, __ATOMIC_ACQUIRE);
 			continue;
@@ -142,7 +144,7 @@ void account_settle(struct account_file *file, const unsigned int slot)
 	}
 	for (device = 0; device < CARDS_MAX; device++)
 		if (own->held[device])
-			move(file, slot, device, -(int64_t)own->held[device], true);
+			move(file, slot, device, -(int64_t)own->held[device], NULL);
 }
 
 /* Writes the word without changing its value, so that nobody's older reading of it can succeed. */
@@ -243,23 +245,12 @@ void account_shrink(struct account *account, const unsigned int device, const un
 	account_unlock(lock);
 }
 
-/* A new maximum is only written right after a reaping: what the dead held until now must not count in it. */
-static int move_up(struct account *account, const unsigned int device, const uint32_t units)
-{
-	int rc = move(account->file, (unsigned int)account->slot, device, units, false);
-
-	if (rc == -EAGAIN) {
-		account_reap(account, false);
-		rc = move(account->file, (unsigned int)account->slot, device, units, true);
-	}
-	return rc;
-}
-
 int account_charge(struct account *account, const unsigned int device, const uint32_t units,
 		   const bool over)
 {
-	int tries, rc = move_up(account, device, units);
+	int tries, rc;
 
+	rc = move(account->file, (unsigned int)account->slot, device, units, account);
 	/* Between the grant and the charge others of the same tag may use it up. */
 	for (tries = 0; rc == -ENOMEM && tries < 1000; tries++) {
 		rc = grow_grant(account, device, units, over);
@@ -269,14 +260,14 @@ int account_charge(struct account *account, const unsigned int device, const uin
 		}
 		if (rc)
 			return rc;
-		rc = move_up(account, device, units);
+		rc = move(account->file, (unsigned int)account->slot, device, units, account);
 	}
 	return rc;
 }
 
 void account_refund(struct account *account, const unsigned int device, const uint32_t units)
 {
-	move(account->file, (unsigned int)account->slot, device, -(int64_t)units, true);
+	move(account->file, (unsigned int)account->slot, device, -(int64_t)units, NULL);
 	account_shrink(account, device, account->file->slot[account->slot].tag % ACCOUNT_TAGS);
 }
 

@@ -6,39 +6,19 @@
 
 #include <stdlib.h>
 
-struct entry {
-	struct context *context;
-	uint64_t id;
-};
-
-static __thread struct entry top __attribute__((tls_model("initial-exec")));
+__thread struct entry current_top __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread struct entry *below __attribute__((tls_model("initial-exec")));
 static __thread uint32_t depth __attribute__((tls_model("initial-exec"))); /* entries, the top included */
 
-struct context *context_current(CUresult *rc)
-{
-	struct context *const context = top.context;
-
-	if (!context) {
-		*rc = CUDA_ERROR_INVALID_CONTEXT;
-		return NULL;
-	}
-	if (context->handle.kind != KIND_CONTEXT || context->handle.id != top.id) {
-		*rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-		return NULL;
-	}
-	return context;
-}
-
 bool current_is(const struct context *context)
 {
-	return top.context == context && top.id == context->handle.id;
+	return current_top.context == context && current_top.id == context->handle.id;
 }
 
 static void set_current(struct context *context)
 {
-	top.context = context;
-	top.id = context ? context->handle.id : 0;
+	current_top.context = context;
+	current_top.id = context ? context->handle.id : 0;
 	if (context && !depth)
 		depth = 1;
 	if (!context && depth)
@@ -53,11 +33,11 @@ CUresult current_push(struct context *context)
 		if (!grown)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		below = grown;
-		below[depth - 1] = top;
+		below[depth - 1] = current_top;
 	}
 	depth++;
-	top.context = context;
-	top.id = context->handle.id;
+	current_top.context = context;
+	current_top.id = context->handle.id;
 	return CUDA_SUCCESS;
 }
 
@@ -66,9 +46,9 @@ void current_pop(void)
 	if (!depth)
 		return;
 	if (--depth)
-		top = below[depth - 1];
+		current_top = below[depth - 1];
 	else
-		top.context = NULL;
+		current_top.context = NULL;
 }
 
 CUAPI(cuCtxPushCurrent_v2, (CUcontext ctx), (ctx))
@@ -85,10 +65,10 @@ CUAPI(cuCtxPushCurrent, (CUcontext ctx), (ctx))
 
 CUAPI(cuCtxPopCurrent_v2, (CUcontext *pctx), (pctx))
 {
-	if (!depth || !top.context)
+	if (!depth || !current_top.context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (pctx)
-		*pctx = (CUcontext)top.context;
+		*pctx = (CUcontext)current_top.context;
 	current_pop();
 	return CUDA_SUCCESS;
 }
@@ -114,6 +94,6 @@ CUAPI(cuCtxGetCurrent, (CUcontext *pctx), (pctx))
 {
 	if (!pctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	*pctx = (CUcontext)top.context;
+	*pctx = (CUcontext)current_top.context;
 	return CUDA_SUCCESS;
 }

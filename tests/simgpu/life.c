@@ -17,6 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* How long a reaper stands by for another one, who may be stopped. */
+enum { REAP_TRIES = 400, REAP_WAIT_US = 50 };
+
 static int open_in(const struct account *account, const char *name)
 {
 	char path[320];
@@ -81,7 +84,7 @@ void account_reap(struct account *account, const bool thorough)
 {
 	struct account_file *const file = account->file;
 	const unsigned int slots = __atomic_load_n(&file->slots, __ATOMIC_ACQUIRE);
-	unsigned int slot, device;
+	unsigned int slot, device, tries;
 
 	for (slot = 0; slot < slots && slot < ACCOUNT_SLOTS; slot++) {
 		struct account_slot *const other = &file->slot[slot];
@@ -94,6 +97,12 @@ void account_reap(struct account *account, const bool thorough)
 		fd = open_life(account, slot);
 		if (fd < 0)
 			return;
+		/* One reaper at a time: to another the first one's lock would look like the owner's life. */
+		for (tries = 0; lock_byte(fd, ACCOUNT_LIFE_SLOTS + slot % ACCOUNT_LIFE_SLOTS,
+					  F_OFD_SETLK) &&
+				tries < REAP_TRIES;
+		     tries++)
+			usleep(REAP_WAIT_US);
 		if (!lock_byte(fd, slot % ACCOUNT_LIFE_SLOTS, F_OFD_SETLK)) {
 			if (__atomic_load_n(&other->state, __ATOMIC_ACQUIRE)) {
 				account_settle(file, slot);
@@ -101,10 +110,8 @@ void account_reap(struct account *account, const bool thorough)
 					account_shrink(account, device, other->tag % ACCOUNT_TAGS);
 				__atomic_store_n(&other->state, 0, __ATOMIC_RELEASE);
 			}
-			account_unlock(fd);
-		} else {
-			close(fd);
 		}
+		account_unlock(fd);
 	}
 }
 

@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define SPINS 200
 
 struct sim sim;
 
@@ -22,27 +23,29 @@ static uint64_t next_id;
 
 static size_t handles_size = 64ULL << 30; /* less where the address space is smaller, as under valgrind */
 
-bool sim_lock(void)
+/* A lock that is taken is soon given: looking again for a while is cheaper than two system calls. */
+void sim_lock_shared(void)
 {
-	uint32_t seen = 0;
+	uint32_t seen;
+	int spins;
 
-	if (__libc_single_threaded)
-		return false;
-	if (__atomic_compare_exchange_n(&process_lock, &seen, 1, false, __ATOMIC_ACQUIRE,
-					__ATOMIC_RELAXED))
-		return true;
+	for (spins = 0; spins < SPINS; spins++) {
+		seen = __atomic_load_n(&process_lock, __ATOMIC_RELAXED);
+		if (!seen && __atomic_compare_exchange_n(&process_lock, &seen, 1, false,
+							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+	}
 	while (__atomic_exchange_n(&process_lock, 2, __ATOMIC_ACQUIRE)) {
 		const int saved = errno;
 
 		syscall(SYS_futex, &process_lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 		errno = saved;
 	}
-	return true;
 }
 
-void sim_unlock(const bool locked)
+void sim_unlock_shared(void)
 {
-	if (locked && __atomic_exchange_n(&process_lock, 0, __ATOMIC_RELEASE) == 2)
+	if (__atomic_exchange_n(&process_lock, 0, __ATOMIC_RELEASE) == 2)
 		syscall(SYS_futex, &process_lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -59,6 +62,7 @@ void *handle_new(const enum kind kind)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		while (area == MAP_FAILED && (handles_size /= 2) >= 1U << 20);
 		if (area != MAP_FAILED) {
+			madvise(area, handles_size, MADV_DONTDUMP);
 			handles_next = area;
 			__atomic_store_n(&handles_begin, area, __ATOMIC_RELEASE);
 		}

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 
 /* In a page that fork wipes: 0 in a process that has not initialised, and in the child of one that has. */
 struct sim_page {
@@ -65,8 +66,22 @@ static inline int sim_ready(void)
 #endif
 
 /* The lock of the process. Free of charge while there is one thread. */
-bool sim_lock(void);
-void sim_unlock(bool locked);
+void sim_lock_shared(void);
+void sim_unlock_shared(void);
+
+static inline bool sim_lock(void)
+{
+	if (__builtin_expect(__libc_single_threaded, 1))
+		return false;
+	sim_lock_shared();
+	return true;
+}
+
+static inline void sim_unlock(const bool locked)
+{
+	if (__builtin_expect(locked, 0))
+		sim_unlock_shared();
+}
 
 /* Objects that the application names by pointer. Any value may be asked about; dead ones are never unmapped. */
 enum kind {
@@ -112,8 +127,29 @@ struct context {
 	struct heap *heap;
 };
 
+/* An entry of a thread's stack of contexts, and the uppermost. The number tells a context that was destroyed elsewhere
+   from its successor in the same place. */
+struct entry {
+	struct context *context;
+	uint64_t id;
+};
+extern __thread struct entry current_top __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* The calling thread's context, or NULL with the code in *rc. */
-struct context *context_current(CUresult *rc);
+static inline struct context *context_current(CUresult *rc)
+{
+	struct context *const context = current_top.context;
+
+	if (!context) {
+		*rc = CUDA_ERROR_INVALID_CONTEXT;
+		return NULL;
+	}
+	if (context->handle.kind != KIND_CONTEXT || context->handle.id != current_top.id) {
+		*rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		return NULL;
+	}
+	return context;
+}
 /* Any live context of the handle; NULL means the current one. */
 struct context *context_of(CUcontext handle, CUresult *rc);
 struct context *context_primary(unsigned int card);

@@ -19,6 +19,8 @@ static void bin_remove(struct heap *heap, struct small *s, const unsigned int lo
 		s->prev->next = s->next;
 	else
 		heap->bin[low][s->bin] = s->next;
+	if (!heap->bin[low][s->bin])
+		heap->filled[low] &= ~(1U << s->bin);
 }
 
 static void bin_insert(struct heap *heap, struct small *s, const unsigned int low)
@@ -29,24 +31,28 @@ static void bin_insert(struct heap *heap, struct small *s, const unsigned int lo
 	if (s->next)
 		s->next->prev = s;
 	heap->bin[low][s->bin] = s;
+	heap->filled[low] |= 1U << s->bin;
 }
 
+static inline void mark_word(uint64_t *word, const uint64_t mask, const bool taken)
+{
+	*word = taken ? *word | mask : *word & ~mask;
+}
 
-static void mark(struct small *s, const uint32_t first, const uint32_t count, const bool taken)
+static inline void mark(struct small *s, const uint32_t first, const uint32_t count,
+			const bool taken)
 {
 	uint32_t i = first, left = count;
 
-	while (left) {
-		const uint32_t bit = i % 64, n = left < 64 - bit ? left : 64 - bit;
-		const uint64_t mask = (n == 64 ? ~0ULL : (1ULL << n) - 1) << bit;
+	while (i % 64 + left > 64) {
+		const uint32_t n = 64 - i % 64;
 
-		if (taken)
-			s->used[i / 64] |= mask;
-		else
-			s->used[i / 64] &= ~mask;
+		mark_word(&s->used[i / 64], ~0ULL << (i % 64), taken);
 		i += n;
 		left -= n;
 	}
+	if (left)
+		mark_word(&s->used[i / 64], ~0ULL >> (64 - left) << (i % 64), taken);
 }
 
 /* How many units are free from `first` on, at most `enough`; a taken one ends it. */
@@ -166,14 +172,15 @@ static uint32_t find_place(struct heap *heap, const uint32_t count, const unsign
 			   struct small **in)
 {
 	struct small *s = heap->last[low];
-	unsigned int bin, tries;
+	uint32_t filled = heap->filled[low] >> bin_of(count) << bin_of(count);
+	unsigned int tries;
 
 	if (s && run_at(s, s->hint, count) >= count) {
 		*in = s;
 		return s->hint;
 	}
-	for (bin = bin_of(count); bin < SMALL_BINS; bin++) {
-		for (s = heap->bin[low][bin], tries = 0; s && tries < 16; tries++) {
+	for (; filled; filled &= filled - 1) {
+		for (s = heap->bin[low][__builtin_ctz(filled)], tries = 0; s && tries < 16; tries++) {
 			struct small *const next = s->next;
 
 			if (s->fail > count) {

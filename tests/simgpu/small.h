@@ -47,6 +47,7 @@ struct heap {
 	uint32_t bigs[2];	/* first block: ordinary, low */
 	struct small *all[2];
 	struct small *bin[2][SMALL_BINS]; /* by `fail` */
+	uint32_t filled[2];		  /* a bit for each bin that is not empty */
 	struct small *last[2];		  /* the grain used last */
 };
 

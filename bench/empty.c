@@ -1,0 +1,1 @@
+/* What a preloaded library costs that does nothing. */
