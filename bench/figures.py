@@ -52,7 +52,7 @@ class Figure:
                'spread': {v: [clean(x) for x in s] for v, s in self.spread.items()}, 'rounds': self.rounds,
                'tries': [clean(t) for t in self.tries]}
         if self.budget:
-            out['row'] = self.budget.text
+            out['row'], out['kind'] = self.budget.text, self.budget.kind
         for key in ('peer', 'instructions', 'note'):
             value = getattr(self, key)
             if value is not None:
