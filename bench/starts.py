@@ -32,6 +32,18 @@ def numbers(argv, env, folder, lines=False):
     return rows if lines else rows[0]
 
 
+def of_each(setting, function):
+    """{variant: what the function gives for it}; a peer that fails is left out."""
+    found = {}
+    for variant in setting.variants:
+        try:
+            found[variant] = function(variant)
+        except Failed:
+            if variant != 'peer':
+                raise
+    return found
+
+
 def spawned(setting, ways, command, rounds, at_once=1):
     """Starts the command in each of the environments in turn; {way: Sample in ms}."""
     base = setting.environment('bare', setting.world())
@@ -70,20 +82,22 @@ def start_at_once(setting, budgets):
     return [share('start.at_once', '16 programs at once, contexts of 100 ms', samples, budgets['start_at_once'])]
 
 
+def race(setting, variant, family, killed):
+    world = setting.world()
+    env = setting.environment(variant, world, CUQUOTA_MEMORY_LIMIT='1G', CUQUOTA_LOG='off')
+    env['SIMGPU_DEVICES'] = '8G'
+    return numbers([setting.program('race'), 'family=' + family, 'kill=%d' % killed,
+                    'ms=%d' % (300 if setting.quick else 800)], env, world)
+
+
 @group('overshoot')
 def overshoot(setting, budgets):
     figures = []
     for family in ('linear', 'small', 'managed', 'vmm'):
         for killed in (0, 20):
-            over, refused = {}, 0
-            for variant in setting.variants:
-                world = setting.world()
-                env = setting.environment(variant, world, CUQUOTA_MEMORY_LIMIT='1G', CUQUOTA_LOG='off')
-                env.update(SIMGPU_DEVICES='8G')
-                most, no, _ = numbers([setting.program('race'), 'family=' + family, 'kill=%d' % killed,
-                                       'ms=%d' % (300 if setting.quick else 800)], env, world)
-                over[variant] = most - RACE_LIMIT
-                refused = no if variant == 'cuquota' else refused
+            rows = of_each(setting, lambda variant: race(setting, variant, family, killed))
+            over = {v: row[0] - RACE_LIMIT for v, row in rows.items()}
+            refused = rows['cuquota'][1]
             if over['cuquota'] < -RACE_LIMIT / 5 or not refused:
                 raise Failed('no race: %d bytes below the limit, %d refusals' % (-over['cuquota'], refused))
             figures.append(Figure('overshoot.%s%s' % (family, '.killed' * (killed > 0)), '8 processes race for 1 GiB, %s%s' % (
@@ -93,19 +107,22 @@ def overshoot(setting, budgets):
     return figures
 
 
+def trouble_beside(setting, variant, trouble, at_limit):
+    world = setting.world()
+    # Two contexts of 16 MiB, two spare grains, and room for one block of 64 MiB but not for two.
+    env = setting.environment(variant, world, CUQUOTA_LOG='off', CUQUOTA_MEMORY_LIMIT='140M' if at_limit else '20G')
+    env['SIMGPU_DEVICES'] = '24G'  # a larger card takes longer to dump
+    return numbers([setting.program('worst'), 'trouble=' + trouble, 'greedy=%d' % at_limit,
+                    'ms=%d' % (400 if setting.quick else 1200)], env, world)
+
+
 def worst(setting, budget, at_limit):
     figures = []
     for trouble, words in TROUBLES.items():
-        took, refused = {}, 0
-        for variant in setting.variants:
-            world = setting.world()
-            # Two contexts of 16 MiB, two spare grains, and room for one block of 64 MiB but not for two.
-            env = setting.environment(variant, world, CUQUOTA_LOG='off', CUQUOTA_MEMORY_LIMIT='140M' if at_limit else '20G')
-            env['SIMGPU_DEVICES'] = '24G'  # a larger card takes longer to dump
-            row = numbers([setting.program('worst'), 'trouble=' + trouble, 'ms=%d' % (400 if setting.quick else 1200)],
-                          env, world)
-            took[variant] = row[0] / 1e6
-            refused = row[1] if variant == 'cuquota' else refused
+        rows = of_each(setting, lambda variant: trouble_beside(setting, variant, trouble, at_limit))
+        took, refused = {v: row[0] / 1e6 for v, row in rows.items()}, rows['cuquota'][1]
+        if at_limit and not refused:
+            raise Failed('nothing was refused: this was not at the limit')
         figures.append(Figure('worst.%s%s' % ('limit.' * at_limit, trouble), 'worst pair%s while another %s' % (
             ' at the limit' * at_limit, words), 'ms', took['bare'], took['cuquota'], took['cuquota'] - took['bare'], budget,
             peer=took.get('peer'), note='%d refusals' % refused if at_limit else None))

@@ -1,14 +1,15 @@
 /*
  * The worst pair of one process while another of its tenant is in trouble.
  *
- *     worst [trouble=none|idle|stop|kill|core] [ms=N] [bytes=N]
+ *     worst [trouble=none|idle|stop|kill|core] [ms=N] [bytes=N] [greedy=1]
  *
  * Both allocate and free `bytes` as fast as they can, the measured one on the first processor,
  * the other on the last: there it runs SCHED_IDLE beside a busy loop, or is stopped for 30 ms
  * again and again, or killed or made to dump core and started anew. Prints "WORST REFUSED PAIRS
  * TROUBLES": the longest call or pair in ns, less what the measured process waited for a
  * processor meanwhile; how many allocations were refused; how many pairs; how often the other
- * was in trouble.
+ * was in trouble. With greedy=1 the measured one now and then asks for twice as much, which a limit
+ * that has room for one block only refuses for certain.
  */
 #include "options.h"
 #include "bench.h"
@@ -21,7 +22,8 @@
 #include <sys/wait.h>
 
 enum { CORE_MIB = 48, /* so much of its own is dumped: some 20 ms */
-       LOOK_PAIRS = 64 };
+       LOOK_PAIRS = 64,
+       GREEDY = 16 };
 
 enum trouble {
 	TROUBLE_NONE,
@@ -37,14 +39,14 @@ static struct shared {
 } * shared;
 
 static const char *trouble_name = "none";
-static long run_ms = 1000, bytes = 64 << 20;
+static long run_ms = 1000, bytes = 64 << 20, greedy;
 static enum trouble trouble;
 
 /* False when it was refused. */
-static bool pair(void)
+static bool pair(size_t size)
 {
 	CUdeviceptr block;
-	const CUresult rc = cuMemAlloc_v2(&block, (size_t)bytes);
+	const CUresult rc = cuMemAlloc_v2(&block, size);
 
 	if (rc != CUDA_SUCCESS && rc != CUDA_ERROR_OUT_OF_MEMORY)
 		STOP("cuMemAlloc: %d", rc);
@@ -59,14 +61,14 @@ static void measured(void)
 
 	pin_to(0);
 	context_start();
-	pair();
+	pair((size_t)bytes);
 	__atomic_store_n(&shared->ready, 1, __ATOMIC_SEQ_CST);
 	for (uint64_t i = 0; !__atomic_load_n(&shared->end, __ATOMIC_RELAXED); i++) {
 		/* Looked up seldom: what belongs to a long pair is known closely enough. */
 		if (i % LOOK_PAIRS == 0)
 			waited = waited_ns();
 		begin = now_ns();
-		shared->refused += !pair();
+		shared->refused += !pair((size_t)(greedy && i % GREEDY == 0 ? 2 * bytes : bytes));
 		now = now_ns() - begin;
 		shared->pairs++;
 		if (now > shared->worst_ns) {
@@ -100,7 +102,7 @@ static void other(void)
 	}
 	__atomic_store_n(&shared->ready, 2, __ATOMIC_SEQ_CST);
 	for (;;)
-		pair();
+		pair((size_t)bytes);
 }
 
 static void busy(void)
@@ -163,6 +165,7 @@ int main(int argc, char **argv)
 		{"trouble", &trouble_name, NULL},
 		{"ms", NULL, &run_ms},
 		{"bytes", NULL, &bytes},
+		{"greedy", NULL, &greedy},
 		{0},
 	};
 	uint64_t random = 88172645463325252ull, until;
@@ -187,13 +190,14 @@ int main(int argc, char **argv)
 	__atomic_store_n(&shared->end, 1, __ATOMIC_SEQ_CST);
 	if (waitpid(first, &status, 0) != first || status)
 		STOP("the measured process ended with status %#x", status);
-	kill(second, SIGKILL);
-	if (waitpid(second, &status, 0) != second || !WIFSIGNALED(status))
-		STOP("the other process ended early: status %#x", status);
+	/* The loop first: beside it one that runs SCHED_IDLE would take long to die. */
 	if (loop) {
 		kill(loop, SIGKILL);
 		waitpid(loop, NULL, 0);
 	}
+	kill(second, SIGKILL);
+	if (waitpid(second, &status, 0) != second || !WIFSIGNALED(status))
+		STOP("the other process ended early: status %#x", status);
 	printf("%llu %llu %llu %u\n", (unsigned long long)shared->worst_ns,
 	       (unsigned long long)shared->refused, (unsigned long long)shared->pairs, count);
 	return 0;

@@ -98,6 +98,10 @@ def test_the_picture_is_well_formed_and_shows_each_line():
             assert all(re.fullmatch(r'\d+\.\d,\d+\.\d', p) for p in line.get('points').split()), line.get('points')
 
 
+def test_any_words_can_stand_in_the_picture():
+    assert xml.etree.ElementTree.fromstring(plot.text(1, 1, 'a <&> b')).text == 'a <&> b'
+
+
 def table(build, readme):
     return subprocess.run([sys.executable, helper.SOURCE / 'bench/table.py', '--build', build, '--readme', readme],
                           capture_output=True, text=True)
