@@ -44,6 +44,21 @@ def test_a_fault_that_does_not_compile_shows_nothing(tree):
     assert status == 1 and '0 killed, 1 survived' in output, output
 
 
+HANG = '# timeout: 1\ngrep -q "good one" shim/a.c || sleep 20\n'
+
+
+def test_a_hang_shows_nothing(tree):
+    (tree / 'tests/unit_one.sh').write_text(HANG)
+    status, output = run(tree, [('good one', 'bad', 'unit_one'), ('good two', 'bad', 'unit_two')])
+    assert status == 1 and '1 killed, 0 survived, 0 stale, 1 timed out' in output, output
+
+
+def test_a_hang_that_is_expected_kills(tree):
+    (tree / 'tests/unit_one.sh').write_text(HANG)
+    status, output = run(tree, [('good one', 'bad', 'unit_one\nhangs: yes')])
+    assert status == 0 and '1 killed, 0 survived, 0 stale, 0 timed out' in output, output
+
+
 @pytest.mark.parametrize('text', ['gone', 'good'])
 def test_text_that_is_not_found_once(tree, text):
     status, output = run(tree, [('good one', 'bad', 'unit_one'), (text, 'x', 'unit_one')])

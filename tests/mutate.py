@@ -10,13 +10,15 @@ import argparse, collections, os, pathlib, queue, shutil, subprocess, sys, threa
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PARTS = ('Makefile', 'shim', 'include', 'tests', 'examples', 'bench', '.ci', 'README.md', '.clang-format')
-Mutant = collections.namedtuple('Mutant', 'where edits tests shows times')  # edits: [(file, text, replacement)]
+OVER_TIME = 'over its time limit of'  # what tests/run prints below a test that it had to end
+KILLED, SURVIVED, TIMED_OUT = 'killed', 'SURVIVED', 'TIMED OUT'
+Mutant = collections.namedtuple('Mutant', 'where edits tests shows times hangs')  # edits: [(file, text, replacement)]
 
 
 def parse(path):
     """The rows of one file; a malformed one ends the program with its place."""
     for number, stanza in stanzas(path):
-        file, edits, tests, shows, times, sign = None, [], [], '', 1, ''
+        file, edits, tests, shows, times, hangs, sign = None, [], [], '', 1, False, ''
         where = '%s:%d' % (path.relative_to(SOURCE), number)
         for line in stanza:
             body = line[2:] if line[1:2] == ' ' else line[1:]
@@ -36,11 +38,13 @@ def parse(path):
                 shows = line[6:].strip()
             elif line.startswith('times:'):
                 times = int(line[6:])
+            elif line.strip() == 'hangs: yes':
+                hangs = True
             else:
                 sys.exit('%s: not understood: %s' % (where, line))
         if not edits or not tests or not shows:
             sys.exit('%s: a row needs @, -, tests: and shows:' % where)
-        yield Mutant(where, [(f, '\n'.join(a), '\n'.join(b)) for f, a, b in edits], tests, shows, times)
+        yield Mutant(where, [(f, '\n'.join(a), '\n'.join(b)) for f, a, b in edits], tests, shows, times, hangs)
 
 
 def stanzas(path):
@@ -105,7 +109,7 @@ class Tree:
         return self.call([sys.executable, 'tests/run', '--build', 'build', '--jobs', str(jobs)] + names)
 
     def judge(self, mutant):
-        """(killed, what happened)"""
+        """(verdict, what happened)"""
         kept = {}
         try:
             for file, text, replacement in mutant.edits:
@@ -116,15 +120,17 @@ class Tree:
             tests = [t for t in mutant.tests if t != 'build']
             status, output = self.build(tests)
             if 'build' in mutant.tests:
-                return (True, 'does not build') if status else (False, 'it builds')
+                return (KILLED, 'does not build') if status else (SURVIVED, 'it builds')
             if status:
-                return False, 'does not build:\n' + output
+                return SURVIVED, 'does not build:\n' + output
             for test in tests:
                 for turn in range(mutant.times):
                     status, output = self.run([test])
                     if status == 0 or ', 0 failed,' in output.strip().split('\n')[-1]:
-                        return False, '%s passes%s' % (test, ' in run %d' % (turn + 1) if mutant.times > 1 else '')
-            return True, ' '.join(tests) + (' (%d of %d)' % (mutant.times, mutant.times) if mutant.times > 1 else '')
+                        return SURVIVED, '%s passes%s' % (test, ' in run %d' % (turn + 1) if mutant.times > 1 else '')
+                    if OVER_TIME in output and not mutant.hangs:
+                        return TIMED_OUT, '%s did not end, which shows nothing unless the row says hangs: yes' % test
+            return KILLED, ' '.join(tests) + (' (%d of %d)' % (mutant.times, mutant.times) if mutant.times > 1 else '')
         finally:
             for path, content in kept.items():
                 path.write_text(content)
@@ -176,7 +182,7 @@ def main():
         if status:
             sys.exit('these tests fail without a mutant, and so show nothing:\n' + output)
 
-    work, lock, survived, shown = queue.Queue(), threading.Lock(), [], collections.Counter()
+    work, lock, alive, shown = queue.Queue(), threading.Lock(), {SURVIVED: [], TIMED_OUT: []}, collections.Counter()
     for m in sorted(mutants, key=lambda m: m.edits[0][0]):
         work.put(m)
 
@@ -187,14 +193,14 @@ def main():
             except queue.Empty:
                 return
             begin = time.monotonic()
-            killed, what = tree.judge(mutant)
+            verdict, what = tree.judge(mutant)
             with lock:
-                print('%-9s %s\n          %s: %s (%.0f s)' % ('killed' if killed else 'SURVIVED', first_line(mutant), mutant.where,
-                                                             what, time.monotonic() - begin), flush=True)
-                if not killed:
-                    survived.append(mutant)
+                print('%-9s %s\n          %s: %s (%.0f s)' % (
+                    verdict, first_line(mutant), mutant.where, what, time.monotonic() - begin), flush=True)
+                if verdict != KILLED:
+                    alive[verdict].append(mutant)
                 for tag in mutant.shows.split(';'):
-                    shown[tag.strip()] += killed
+                    shown[tag.strip()] += verdict == KILLED
 
     threads = [threading.Thread(target=worker, args=(t,)) for t in trees]
     for t in threads:
@@ -202,10 +208,12 @@ def main():
     for t in threads:
         t.join()
     print('\nshown: ' + ', '.join('%s (%d)' % pair for pair in sorted(shown.items())))
-    for m in survived:
-        print('survived: ' + m.where + ' ' + first_line(m))
-    print('%d killed, %d survived, %d stale' % (len(mutants) - len(survived), len(survived), len(unfit)))
-    sys.exit(1 if survived or unfit else 0)
+    for verdict, those in alive.items():
+        for m in those:
+            print('%s: %s %s' % (verdict.lower(), m.where, first_line(m)))
+    survived, late = len(alive[SURVIVED]), len(alive[TIMED_OUT])
+    print('%d killed, %d survived, %d stale, %d timed out' % (len(mutants) - survived - late, survived, len(unfit), late))
+    sys.exit(1 if survived or late or unfit else 0)
 
 
 main()
