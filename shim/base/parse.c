@@ -6,6 +6,18 @@
 #include <errno.h>
 #include <string.h>
 
+const char *parse_number(const char *text, int base, uint64_t *value)
+{
+	const char *at = text;
+
+	*value = 0;
+	for (int digit; (digit = char_hex(*at)) >= 0 && digit < base; at++)
+		if (__builtin_mul_overflow(*value, (uint64_t)base, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)digit, value))
+			return NULL;
+	return at > text ? at : NULL;
+}
+
 struct span span_of(const char *text)
 {
 	return (struct span){text, strlen(text)};

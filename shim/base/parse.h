@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct span {
 	const char *at;
@@ -43,6 +44,11 @@ static inline int char_hex(char c)
 	c = char_lower(c);
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
+
+/* The number at the beginning of a text, in digits of the base (10 or 16) alone; returns what is
+ * behind it, or NULL: there is none, or it is too large. libc's own (strtol, sscanf) are not used:
+ * newer headers bind them to names that only a new libc has, and they take blanks and signs. */
+const char *parse_number(const char *text, int base, uint64_t *value);
 
 struct span span_of(const char *text);
 struct span span_trim(struct span span);

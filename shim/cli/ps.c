@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,14 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
+/* 0 for what is no number. */
+static int number_of(const char *text)
+{
+	uint64_t value;
+
+	return parse_number(text, 10, &value) && value <= INT_MAX ? (int)value : 0;
+}
+
 static int terminal_columns(void)
 {
 	const char *const columns = getenv("COLUMNS");
@@ -53,7 +62,7 @@ static int terminal_columns(void)
 
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
-	return columns && atoi(columns) > 0 ? atoi(columns) : 100;
+	return columns && number_of(columns) > 0 ? number_of(columns) : 100;
 }
 
 static uint64_t inode_of(const char *path)
@@ -82,7 +91,7 @@ static bool is_process(const char *here, int pid, uint64_t pid_namespace)
 		if (strncmp(line, "NSpid:", 6))
 			continue;
 		last = strrchr(line, '\t');
-		same = last && atoi(last + 1) == pid;
+		same = last && number_of(last + 1) == pid;
 	}
 	if (status)
 		fclose(status);
@@ -102,7 +111,7 @@ int show_pid(const struct cuquota_member_info *member)
 	while (!found && processes && (entry = readdir(processes)))
 		if (isdigit((unsigned char)entry->d_name[0]) &&
 		    is_process(entry->d_name, member->pid, member->pid_namespace))
-			found = atoi(entry->d_name);
+			found = number_of(entry->d_name);
 	if (processes)
 		closedir(processes);
 	return found;

@@ -31,17 +31,17 @@ struct wish {
 static bool is_cards(const char *text)
 {
 	struct span rest = span_of(text);
-	unsigned long cards = 0;
+	uint64_t cards = 0;
 
 	while (rest.at) {
 		struct span size = span_split(&rest, ',');
-		unsigned long count = 1;
+		uint64_t count = 1, number;
 		struct parse_error error;
 		struct amount amount;
-		char *x;
+		const char *const x = parse_number(size.at, 10, &number);
 
-		if (strtoul(size.at, &x, 10) && *x == 'x') {
-			count = strtoul(size.at, NULL, 10);
+		if (x && number && *x == 'x') {
+			count = number;
 			size.length -= (size_t)(x + 1 - size.at);
 			size.at = x + 1;
 		}

@@ -6,6 +6,7 @@
  * it loaded. Only then comes the jump.
  */
 #include "base/log.h"
+#include "base/parse.h"
 #include "driver/copies.h"
 #include "driver/door.h"
 #include "driver/library.h"
@@ -93,7 +94,7 @@ static void prepare(struct door_call *call, const char *file, void **flags)
 /* Where this very file is; the name that it was preloaded by may be relative to another folder. */
 static bool own_path(char path[PATH_MAX])
 {
-	const unsigned long self = (unsigned long)own_path;
+	const uint64_t self = (uintptr_t)own_path;
 	char line[PATH_MAX + 128];
 	size_t held = 0;
 	ssize_t got;
@@ -103,15 +104,16 @@ static bool own_path(char path[PATH_MAX])
 	while (fd >= 0 && !found && (got = read(fd, line + held, sizeof(line) - 1 - held)) > 0) {
 		char *begin = line, *end;
 
-		line[held += got] = '\0';
+		line[held + (size_t)got] = '\0';
 		for (; !found && (end = strchr(begin, '\n')); begin = end + 1) {
-			unsigned long low, high;
-			const char *slash;
+			const char *slash, *dash;
+			uint64_t low, high;
 
 			*end = '\0';
 			slash = strchr(begin, '/');
-			found = slash && sscanf(begin, "%lx-%lx", &low, &high) == 2 &&
-				low <= self && self < high &&
+			dash = parse_number(begin, 16, &low);
+			found = slash && dash && *dash == '-' &&
+				parse_number(dash + 1, 16, &high) && low <= self && self < high &&
 				snprintf(path, PATH_MAX, "%s", slash) < PATH_MAX;
 		}
 		held = strlen(begin);
