@@ -25,7 +25,7 @@ SHOWN = 25  # complaints printed for one check
 
 # Each awkward dependency has its doors: what, how it looks, which files may.
 DOORS = (
-    ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/(ledger/(segment|life)|policy/wiped|driver/search)\.c'),
+    ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/(ledger/(segment|life)|base/wiped|driver/search)\.c'),
     ('futex', r'\bSYS_futex\b|<linux/futex\.h>', r'shim/ledger/account\.c'),
     ('file locks', r'\bF_(OFD_)?(SETLKW?|GETLK)\b|\b(flock|lockf)\s*\(', r'shim/ledger/lockfile\.c'),
     ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|loader|copies|resolve\w*|frontend\w*|elf)\.[chS]|shim/policy/callsite\.c'),

@@ -4,6 +4,8 @@
  */
 #include "base/settings.h"
 
+#include "base/wiped.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -11,14 +13,12 @@
 #include <unistd.h>
 
 #define ROOM 4		 /* threads that may parse at the same time */
-#define PATIENCE_MS 2000 /* for them; only a fork into the same process id, in a new
-			  * namespace, can lose them */
+#define PATIENCE_MS 2000 /* for them; only where fork cannot wipe memory can they be lost */
 
 /* Where nothing can be known nothing is allowed. */
 static const struct settings unknown = {.refused = true, .refused_visible = true};
 
 static struct settings room[ROOM];
-static uint64_t taken; /* by how many, in the low half; of which process, in the high half */
 static const struct settings *published;
 
 static const struct settings *load(void)
@@ -26,27 +26,34 @@ static const struct settings *load(void)
 	return __atomic_load_n(&published, __ATOMIC_ACQUIRE);
 }
 
+/* By how many room is taken. Fork wipes it: the parent's threads do not parse in the child. */
+static uint32_t *parsers(void)
+{
+	static uint32_t without;
+	static void *page;
+	uint32_t *const taken = wiped_once(&page, sizeof(*taken));
+
+	return taken ? taken : &without;
+}
+
 /* Room to parse in, or NULL once somebody has published or the patience is over. Threads
  * beyond ROOM wait for those that parse; a forked child, whose parent's parsers are not there,
  * begins to count anew. */
 static struct settings *take_room(void)
 {
-	const uint32_t pid = (uint32_t)getpid();
-	uint64_t seen = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+	uint32_t *const taken = parsers();
+	uint32_t seen = __atomic_load_n(taken, __ATOMIC_RELAXED);
 
 	for (unsigned ms = 0; ms < PATIENCE_MS;) {
-		const unsigned mine = seen >> 32 == pid ? (unsigned)(uint32_t)seen : 0;
-
-		if (mine == ROOM) {
+		if (seen == ROOM) {
 			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 			ms++;
 			if (load())
 				return NULL;
-			seen = __atomic_load_n(&taken, __ATOMIC_RELAXED);
-		} else if (__atomic_compare_exchange_n(&taken, &seen,
-						       (uint64_t)pid << 32 | (mine + 1), false,
+			seen = __atomic_load_n(taken, __ATOMIC_RELAXED);
+		} else if (__atomic_compare_exchange_n(taken, &seen, seen + 1, false,
 						       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			return &room[mine];
+			return &room[seen];
 		}
 	}
 	return NULL;

@@ -207,7 +207,8 @@ uint64_t amount_bytes(const struct amount *amount, uint64_t physical_bytes)
 	case AMOUNT_NONE:
 		return AMOUNT_UNLIMITED;
 	case AMOUNT_PERCENT:
-		bytes = (unsigned __int128)physical_bytes * amount->value / (100 * PERCENT_UNIT);
+		bytes = (unsigned __int128)physical_bytes * amount->value /
+			((unsigned __int128)100 * PERCENT_UNIT);
 		return (uint64_t)bytes & ~(MIB - 1);
 	case AMOUNT_BYTES:
 		break;

@@ -253,8 +253,8 @@ static void forget_snapshot(struct cuquota *ledgers)
 		const struct cuquota_device_info *const device = &ledgers->device[i];
 
 		for (uint32_t j = 0; j < device->tenant_count; j++)
-			free((void *)device->tenant[j].member);
-		free((void *)device->tenant);
+			free((void *)(uintptr_t)device->tenant[j].member);
+		free((void *)(uintptr_t)device->tenant);
 	}
 	ledgers->snapshot.device_count = 0;
 }
@@ -268,6 +268,7 @@ static bool names_a_ledger(const char *name, char uuid[CUQUOTA_UUID_TEXT])
 	    strcmp(name + length - strlen(ENDING), ENDING))
 		return false;
 	memset(uuid, 0, CUQUOTA_UUID_TEXT);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the rest of it is zeroed */
 	memcpy(uuid, name, length - strlen(ENDING));
 	return !uuid_parse(span_of(uuid), &ignored);
 }

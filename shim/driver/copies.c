@@ -88,7 +88,7 @@ void *copy_lookup(const void *address, const void *header, const char *name)
 		note = elf_note(&image, NOTE_OWNER, NOTE_COPY);
 		if (!note)
 			continue;
-		if (!((__typeof__(&copy_adopt))((const char *)note + *note))(header, path))
+		if (!((__typeof__(&copy_adopt))((uintptr_t)note + (uintptr_t)*note))(header, path))
 			return NULL;
 		sym = elf_symbol(&image, name);
 		return sym ? elf_address(&image, sym) : NULL;

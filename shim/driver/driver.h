@@ -17,7 +17,7 @@
 
 /* Wrappers are what this library exports, whatever -fvisibility says. */
 #pragma GCC visibility push(default)
-#define __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL /* NOLINT(bugprone-reserved-identifier,cert-*): NVIDIA's name */
 #include <cuda.h>
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>

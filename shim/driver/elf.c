@@ -29,7 +29,7 @@ bool elf_image_make(struct elf_image *image, ElfW(Addr) base, const ElfW(Phdr) *
 
 	for (const ElfW(Dyn) *d = dynamic; d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_SYMTAB)
-			image->symtab = (ElfW(Sym) *)pointer(base, d->d_un.d_ptr);
+			image->symtab = (ElfW(Sym) *)(uintptr_t)pointer(base, d->d_un.d_ptr);
 		else if (d->d_tag == DT_STRTAB)
 			image->strtab = pointer(base, d->d_un.d_ptr);
 		else if (d->d_tag == DT_VERSYM)
@@ -113,6 +113,7 @@ bool elf_find(const void *address, struct elf_image *image)
 	return elf_each(find_step, &find);
 }
 
+/* The linker's own name. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-*) */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 const struct elf_image *elf_self(void)

@@ -2,6 +2,8 @@
 #include "driver/library.h"
 
 #include "base/log.h"
+#include "base/text.h"
+#include "base/wiped.h"
 #include "driver/copies.h"
 #include "driver/loader.h"
 
@@ -11,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PATCHED (-1)
+#define PATIENCE 10000 /* turns of waiting for another thread that patches */
 
 const struct row *library_row(const struct library *library, const char *name)
 {
@@ -103,7 +105,7 @@ static void fill(const struct library *library, const struct elf_image *image)
 /* Makes the symbols of the hooked names lead to the hooks, or (own false) nowhere. */
 static void rewrite(const struct library *library, const struct elf_image *image, bool own)
 {
-	const ElfW(Addr) page = sysconf(_SC_PAGESIZE);
+	const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
 	ElfW(Addr) low = ~(ElfW(Addr))0, high = 0;
 	int protection = PROT_READ;
 
@@ -133,7 +135,7 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	if (mprotect((void *)low, high - low, protection | PROT_WRITE)) {
 		log_warn("cannot rewrite the symbol table of %s: %s; programs that read it "
 			 "themselves are not covered",
-			 image->path, strerror(errno));
+			 image->path, text_errno(errno));
 		return;
 	}
 	for (size_t i = 0; i < library->count; i++) {
@@ -150,42 +152,52 @@ static void rewrite(const struct library *library, const struct elf_image *image
 
 /* One thread at a time, since the pages are made read-only again; the others wait for it, though
  * not for long. False: it is done already, or will be. */
-static bool take_patch(int *patch)
+static bool take_patch(uint32_t *patching, const bool *patched)
 {
-	const int self = getpid();
-
-	for (int turn = 0; turn < 10000; turn++) {
-		int owner = __atomic_load_n(patch, __ATOMIC_ACQUIRE);
-
-		if (owner == PATCHED)
+	for (int turn = 0; turn < PATIENCE; turn++) {
+		if (__atomic_load_n(patched, __ATOMIC_ACQUIRE))
 			return false;
-		/* A PID that is not ours: we are a child forked while a thread of
-		 * the parent was at it. */
-		if (owner != self &&
-		    __atomic_compare_exchange_n(patch, &owner, self, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			return true;
+		if (!__atomic_exchange_n(patching, 1, __ATOMIC_ACQUIRE)) {
+			if (!__atomic_load_n(patched, __ATOMIC_ACQUIRE))
+				return true;
+			__atomic_store_n(patching, 0, __ATOMIC_RELEASE);
+			return false;
+		}
 		sched_yield();
 	}
 	return false;
 }
 
+/* Wiped by fork: nobody in the child patches, whatever a thread of the parent was at. */
+static uint32_t *patching(void)
+{
+	static uint32_t without;
+	static void *page;
+	uint32_t *const taken = wiped_once(&page, sizeof(*taken));
+
+	return taken ? taken : &without;
+}
+
 static void rewrite_own(struct library *library, const struct elf_image *image)
 {
-	if (!take_patch(&library->patch))
+	uint32_t *const taken = patching();
+
+	if (!take_patch(taken, &library->patched))
 		return;
 	rewrite(library, image, true);
-	__atomic_store_n(&library->patch, PATCHED, __ATOMIC_RELEASE);
+	__atomic_store_n(&library->patched, true, __ATOMIC_RELEASE);
+	__atomic_store_n(taken, 0, __ATOMIC_RELEASE);
 }
 
 static void rewrite_other(const struct library *library, const struct elf_image *image)
 {
-	static int patch;
+	static const bool never;
+	uint32_t *const taken = patching();
 
-	if (!take_patch(&patch))
+	if (!take_patch(taken, &never))
 		return;
 	rewrite(library, image, false);
-	__atomic_store_n(&patch, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(taken, 0, __ATOMIC_RELEASE);
 }
 
 struct first {
@@ -238,7 +250,7 @@ bool library_adopt(struct library *library, const struct elf_image *image)
 			rewrite_own(library, &first);
 		log_debug("%s is the process's own %s", first.path, library->stem);
 	} else if (image->base == own &&
-		   __atomic_load_n(&library->patch, __ATOMIC_ACQUIRE) != PATCHED) {
+		   !__atomic_load_n(&library->patched, __ATOMIC_ACQUIRE)) {
 		fill(library, image);
 		if (!copy_aside())
 			rewrite_own(library, image);

@@ -34,7 +34,7 @@ struct library {
 	ElfW(Addr) base; /* of the process's own copy, 0: none yet; set once */
 	size_t bytes;	 /* that it spans */
 	bool said;	 /* that another copy was refused */
-	int patch;	 /* 0, the PID of who is patching, or PATCHED */
+	bool patched;	 /* its symbol table leads to the hooks */
 };
 
 enum { LIBRARY_CUDA,

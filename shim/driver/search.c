@@ -20,7 +20,7 @@
  * checked against its size. */
 struct file {
 	const char *path;
-	const char *map;
+	char *map;
 	size_t bytes;
 	const ElfW(Dyn) *dynamic;
 	size_t entries;
@@ -94,21 +94,21 @@ static bool file_open(struct file *file, const char *path)
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		file->map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		file->bytes = st.st_size;
+		file->bytes = (size_t)st.st_size;
+		file->map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	}
 	close(fd);
 	if (!file->map || file->map == MAP_FAILED)
 		return false;
 	if (parse(file))
 		return true;
-	munmap((void *)file->map, file->bytes);
+	munmap(file->map, file->bytes);
 	return false;
 }
 
 static void file_close(const struct file *file)
 {
-	munmap((void *)file->map, file->bytes);
+	munmap(file->map, file->bytes);
 }
 
 static bool join(char path[PATH_MAX], const char *folder, size_t length, const char *file)
@@ -139,7 +139,7 @@ static bool search_run_path(const char *folders, const char *origin, const char 
 			     skip ? (int)(slash ? slash - origin : 1) : 0, slash ? origin : ".",
 			     (int)(length - skip), folders + skip);
 		if (n > 0 && n < (int)sizeof(folder) && !strchr(folder, '$') &&
-		    join(path, folder, n, file))
+		    join(path, folder, (size_t)n, file))
 			return true;
 		folders += length + (folders[length] == ':');
 	}
@@ -203,18 +203,21 @@ static bool search_cache(const char *name, char path[PATH_MAX])
 	bool found = false;
 	struct stat st;
 	char *map = MAP_FAILED;
+	size_t size = 0;
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &st) && st.st_size > (off_t)sizeof(*head))
-		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (!fstat(fd, &st) && st.st_size > (off_t)sizeof(*head)) {
+		size = (size_t)st.st_size;
+		map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
 	close(fd);
 	if (map == MAP_FAILED)
 		return false;
-	head = memmem(map, st.st_size, "glibc-ld.so.cache1.1", 20);
-	if (head && (size_t)(map + st.st_size - (char *)head) >= sizeof(*head)) {
+	head = memmem(map, size, "glibc-ld.so.cache1.1", 20);
+	if (head && (size_t)(map + size - (const char *)head) >= sizeof(*head)) {
 		const char *const base = (const char *)head;
-		const size_t bytes = map + st.st_size - base;
+		const size_t bytes = (size_t)(map + size - base);
 
 		entry = (const void *)(head + 1);
 		for (uint32_t i = 0;
@@ -225,7 +228,7 @@ static bool search_cache(const char *name, char path[PATH_MAX])
 				found = snprintf(path, PATH_MAX, "%s", base + entry[i].value) <
 					PATH_MAX;
 	}
-	munmap(map, st.st_size);
+	munmap(map, size);
 	return found;
 }
 

@@ -131,7 +131,7 @@ static nvmlReturn_t found(nvmlReturn_t rc, nvmlDevice_t handle, nvmlDevice_t *de
 {
 	const struct visible *list;
 
-	if (rc != NVML_SUCCESS)
+	if (rc != NVML_SUCCESS || !device)
 		return rc;
 	list = shown();
 	if (!list)

@@ -252,7 +252,7 @@ static void explain(const struct segment *segment, const struct tenant_wish *wis
 			 "cannot join %s.ledger: %s; its files .life.* and .settle must be plain files that this user "
 			 "may write, "
 			 "or set CUQUOTA_DIR to another folder",
-			 segment->path, strerror(-rc));
+			 segment->path, strerror(-rc)); /* NOLINT(concurrency-mt-unsafe): constants */
 	}
 }
 

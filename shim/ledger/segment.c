@@ -59,7 +59,7 @@ static int explain(char why[SEGMENT_WHY], const char *what, const char *path, co
 		   const char *instead)
 {
 	snprintf(why, SEGMENT_WHY, "cannot %s %s%s: %s; %sset CUQUOTA_DIR to another folder", what, path, ending,
-		 strerror(-rc), instead);
+		 strerror(-rc), instead); /* NOLINT(concurrency-mt-unsafe): constants */
 	return rc;
 }
 

@@ -3,7 +3,7 @@
  */
 #include "policy/block_table.h"
 #include "policy/room.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #define FIRST_BITS 7 /* 128 entries, less than a page */
 #define BATCH 64u

@@ -10,7 +10,7 @@
 #include "policy/refuse.h"
 #include "policy/seat.h"
 #include "policy/small.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 

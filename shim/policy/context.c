@@ -13,9 +13,9 @@
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
-#include "policy/wiped.h"
 
 #include "base/devices.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <pthread.h>

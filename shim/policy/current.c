@@ -4,7 +4,7 @@
 #include "policy/context.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 

@@ -130,7 +130,8 @@ static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid 
 	int rc;
 
 	lock_both(a, b);
-	fresh = is_fresh(extent_find(a, low), paid) + (low != high && is_fresh(extent_find(b, high), paid));
+	fresh = is_fresh(extent_find(a, low), paid);
+	fresh += low != high && is_fresh(extent_find(b, high), paid);
 	rc = fresh > tokens ? -EDQUOT : extent_prepare(a);
 	if (!rc && a != b)
 		rc = extent_prepare(b);

@@ -7,7 +7,7 @@
 
 #include "policy/extent.h"
 #include "policy/lock.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #define EXTENT_SHARDS 64u
 #define EXTENT_STARTS 8192u /* bits of an extent */

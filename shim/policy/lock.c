@@ -2,7 +2,7 @@
  * Waiting for a lock, and the end of the owner's privilege. See lock.h.
  */
 #include "policy/lock.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

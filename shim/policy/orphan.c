@@ -4,7 +4,7 @@
 #include "policy/orphan.h"
 #include "policy/block.h"
 #include "policy/lock.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #include "policy/quiet.h"
 #include "policy/extent.h"
 #include "policy/seat.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include "base/log.h"
 

@@ -4,7 +4,7 @@
  */
 #include "policy/room.h"
 #include "policy/lock.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "policy/extent.h"
 #include "policy/process.h"
 #include "policy/visible.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include "base/identity.h"
 #include "base/log.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEATS 4	   /* of a device, in turn: a thread may still be using the one before */
-#define REJOINS 64 /* each leaves a mapping and a descriptor behind */
+#define SEATS 4	    /* of a device, in turn: a thread may still be using the one before */
+#define REJOINS 64u /* each leaves a mapping and a descriptor behind */
 #define CHECK_NS 1000000000ull
 #define INHERITED 64
 
@@ -207,7 +207,7 @@ static void check(const struct device *device)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&seats()->joining);
 	if (seat_member(device) == member && !member_is_current(member))
-		rejoin((struct device *)device, device_index(device));
+		rejoin((struct device *)(uintptr_t)device, device_index(device));
 	pthread_mutex_unlock(&seats()->joining);
 	pthread_setcancelstate(cancel, NULL);
 }

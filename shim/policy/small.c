@@ -10,7 +10,7 @@
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include "base/devices.h"
 

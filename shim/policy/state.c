@@ -12,7 +12,7 @@
 #include "policy/quiet.h"
 #include "policy/visible.h"
 #include "policy/vmm.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include "base/log.h"
 #include "base/settings.h"

@@ -51,7 +51,6 @@ const struct device *device_next(unsigned n);
 
 /* A limit holds for this tenant, or somebody has a request: what is not charged yet is to be refused. */
 bool device_limited(const struct device *device);
-bool limited(void); /* on any device, or the process is denied */
 
 /*
  * What cuMemGetInfo, cuDeviceTotalMem and NVML show; bytes. `real_free` is the driver's answer, UINT64_MAX where

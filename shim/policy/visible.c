@@ -8,6 +8,7 @@
 #include "policy/visible.h"
 
 #include "base/text.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,19 @@
 #include <unistd.h>
 
 #define NAME "CUDA_VISIBLE_DEVICES="
-#define ENTRY (DEVICES_MAX * (UUID_TEXT + 1) + sizeof(NAME))
+#define ENTRY ((size_t)DEVICES_MAX * (UUID_TEXT + 1) + sizeof(NAME))
 
-static bool breached;  /* the driver shows what it must not */
-static pid_t verified; /* the process in which that was looked at, published after it */
+static bool breached; /* the driver shows what it must not */
+
+/* Was that looked at in this process, which fork makes a new one? Published after it. */
+static bool *verified(void)
+{
+	static bool without;
+	static void *page;
+	bool *const memory = wiped_once(&page, sizeof(*memory));
+
+	return memory ? memory : &without;
+}
 
 /* One entry of the caller's value: an ordinal with whatever follows it, or the beginning of one
  * device's name. */
@@ -121,7 +131,7 @@ static void put_back(void)
 		/* Under libc's lock, so that a setenv of this moment loses nothing. */
 		for (; e && *e; e++)
 			if (*e == handed) {
-				unsetenv("CUDA_VISIBLE_DEVICES");
+				unsetenv("CUDA_VISIBLE_DEVICES"); /* NOLINT(concurrency-*) */
 				return;
 			}
 		return;
@@ -141,7 +151,7 @@ static void take_back(void)
 	 * A setenv that was under way may have copied the entry into a new array. This one finds
 	 * nothing and so changes nothing, but it waits for libc's lock.
 	 */
-	unsetenv("CUQUOTA NO SUCH NAME");
+	unsetenv("CUQUOTA NO SUCH NAME"); /* NOLINT(concurrency-mt-unsafe) */
 	put_back();
 	handed[0] = 0;
 }
@@ -186,7 +196,7 @@ static CUresult verify(const struct visible *list)
 			  "environment changed meanwhile?",
 			  i);
 	}
-	__atomic_store_n(&verified, getpid(), __ATOMIC_RELEASE);
+	__atomic_store_n(verified(), true, __ATOMIC_RELEASE);
 	return breached ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
@@ -198,7 +208,7 @@ static CUresult init_hiding(const struct visible *list, unsigned flags)
 
 	if (handed[0])
 		take_back(); /* forked in the middle of another thread's start */
-	if (verified == getpid())
+	if (*verified())
 		return breached ? CUDA_ERROR_NOT_PERMITTED : real.cuInit(flags);
 	entry = entry_find(NAME, sizeof(NAME) - 1);
 	compose(list, entry ? *entry + sizeof(NAME) - 1 : NULL, handed);
@@ -240,7 +250,7 @@ CUresult visible_check(void)
 		return CUDA_ERROR_NOT_PERMITTED;
 	if (list->all || visible_is_asking())
 		return CUDA_SUCCESS;
-	if (__atomic_load_n(&verified, __ATOMIC_ACQUIRE) == getpid())
+	if (__atomic_load_n(verified(), __ATOMIC_ACQUIRE))
 		return breached ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 	hold = visible_enter();
 	rc = verify(list);

@@ -4,10 +4,10 @@
  */
 #include "policy/visible.h"
 
+#include "base/wiped.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
-#include <unistd.h>
 
 static const struct visible everything = {.all = true};
 static struct visible lists[2]; /* [1]: with NVML's indices */
@@ -15,26 +15,14 @@ static bool settled[2];
 static int trouble; /* why there is no list: -errno */
 static __thread bool asking;
 
-/* One thread at a time, but never one that a fork left behind: the word is the holder's process. */
-static pid_t guard;
-
-static void guard_take(void)
+/* One thread at a time, but never one that a fork left behind: fork wipes the word. */
+static uint32_t *guard(void)
 {
-	static const struct timespec moment = {0, 200000};
-	const pid_t own = getpid();
+	static uint32_t without;
+	static void *page;
+	uint32_t *const taken = wiped_once(&page, sizeof(*taken));
 
-	for (;;) {
-		pid_t holder = 0;
-
-		if (__atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
-			return;
-		if (holder != own &&
-		    __atomic_compare_exchange_n(&guard, &holder, own, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
-			return;
-		nanosleep(&moment, NULL);
-	}
+	return taken ? taken : &without;
 }
 
 struct visible_hold visible_enter(void)
@@ -42,7 +30,8 @@ struct visible_hold visible_enter(void)
 	struct visible_hold hold = {.error = errno};
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &hold.cancel);
-	guard_take();
+	while (__atomic_exchange_n(guard(), 1, __ATOMIC_ACQUIRE))
+		nap_ns(200000);
 	asking = true;
 	return hold;
 }
@@ -50,7 +39,7 @@ struct visible_hold visible_enter(void)
 void visible_leave(const struct visible_hold *hold)
 {
 	asking = false;
-	__atomic_store_n(&guard, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(guard(), 0, __ATOMIC_RELEASE);
 	pthread_setcancelstate(hold->cancel, NULL);
 	errno = hold->error;
 }

@@ -14,7 +14,7 @@
 #include "policy/refuse.h"
 #include "policy/seat.h"
 #include "policy/small.h"
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -97,11 +97,12 @@ CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t
 }
 
 /* Locked. */
-static void leave(struct allocation *allocation)
+static void leave(struct allocation *allocation, uint32_t users)
 {
 	const struct device *const device = device_by_index(allocation->device);
 
-	if (--allocation->users)
+	allocation->users -= users;
+	if (allocation->users)
 		return;
 	seat_refund(device, allocation->seat, allocation->units);
 	seat_count(device, CUQUOTA_VMM, -(int64_t)allocation->units);
@@ -117,15 +118,14 @@ static void leave(struct allocation *allocation)
 static void drop_handle(struct handle *handle, uint32_t references)
 {
 	struct allocation *const allocation = handle->allocation;
+	const uint32_t gone = references < handle->references ? references : handle->references;
 
-	while (references--) {
-		if (!--handle->references) {
-			HASH_DEL(vmm()->handles, handle);
-			free(handle);
-			references = 0;
-		}
-		leave(allocation);
+	handle->references -= gone;
+	if (!handle->references) {
+		HASH_DEL(vmm()->handles, handle);
+		free(handle);
 	}
+	leave(allocation, gone);
 }
 
 static void drop_range(struct range *range)
@@ -134,7 +134,7 @@ static void drop_range(struct range *range)
 
 	HASH_DEL(vmm()->ranges, range);
 	free(range);
-	leave(allocation);
+	leave(allocation, 1);
 }
 
 static struct handle *find_handle(CUmemGenericAllocationHandle key)
@@ -183,7 +183,7 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	seat_count(claim->device, CUQUOTA_VMM, claim->units);
 	allocation->users = 1; /* this function's, until the handle has one */
 	entered = add_handle(key, allocation);
-	leave(allocation); /* without a handle this refunds it */
+	leave(allocation, 1); /* without a handle this refunds it */
 	lock_give(&vmm()->lock);
 	return entered;
 }

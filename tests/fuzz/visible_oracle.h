@@ -112,13 +112,13 @@ static nvmlReturn_t sim_nvml_count(unsigned *count)
 
 static nvmlReturn_t sim_nvml_by_index(unsigned index, nvmlDevice_t *device)
 {
-	*device = (nvmlDevice_t)&machine[index];
+	*device = (nvmlDevice_t)(uintptr_t)&machine[index];
 	return index < GPUS ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 static nvmlReturn_t sim_nvml_by_uuid(const char *uuid, nvmlDevice_t *device)
 {
-	*device = (nvmlDevice_t)&machine[INSTANCE];
+	*device = (nvmlDevice_t)(uintptr_t)&machine[INSTANCE];
 	return !strcasecmp(uuid, machine[INSTANCE].name) ||
 			       !strcasecmp(uuid, "MIG-GPU-a0000000-0000-0000-0000-000000000000/1/0")
 		       ? NVML_SUCCESS
@@ -127,7 +127,7 @@ static nvmlReturn_t sim_nvml_by_uuid(const char *uuid, nvmlDevice_t *device)
 
 static nvmlReturn_t sim_nvml_parent(nvmlDevice_t device, nvmlDevice_t *parent)
 {
-	*parent = (nvmlDevice_t)&machine[PARENT];
+	*parent = (nvmlDevice_t)(uintptr_t)&machine[PARENT];
 	return NVML_SUCCESS;
 }
 
@@ -271,7 +271,8 @@ static void check_handed(const struct settings *settings)
 
 static void check_visible(const struct settings *settings, const char *shown)
 {
-	char *pairs[] = {"A=1", (char *)(uintptr_t)(shown ? shown : "B=2"), "C=3", NULL};
+	char first[] = "A=1", last[] = "C=3";
+	char *pairs[] = {first, (char *)(uintptr_t)(shown ? shown : "B=2"), last, NULL};
 	char *const second = pairs[1];
 	char **const kept = environ;
 	const struct visible *list;
@@ -283,7 +284,7 @@ static void check_visible(const struct settings *settings, const char *shown)
 	memset(settled, 0, sizeof(settled));
 	memset(lists, 0, sizeof(lists));
 	trouble = 0;
-	verified = 0;
+	*verified() = false;
 	breached = false;
 	inits = 0;
 	handed_text[0] = '\0';

@@ -1,7 +1,7 @@
 /*
  * Memory that fork wipes. See wiped.h.
  */
-#include "policy/wiped.h"
+#include "base/wiped.h"
 
 #include <errno.h>
 #include <stdbool.h>

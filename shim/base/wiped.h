@@ -3,8 +3,8 @@
  * Owns: the door to mmap of this floor. Promise: what lies here starts afresh in a child with one
  * load and no handler; a lock that another thread held at the fork is free there. Keeps errno.
  */
-#ifndef POLICY_WIPED_H
-#define POLICY_WIPED_H
+#ifndef BASE_WIPED_H
+#define BASE_WIPED_H
 
 #include <stddef.h>
 #include <stdint.h>
