@@ -54,7 +54,7 @@ int main(void)
 		code = info(&free_bytes, &total);
 		if (!code)
 			printf("%3d blocks of 256 MiB; free %.0f of %.0f MiB\n", blocks,
-			       free_bytes / MIB, total / MIB);
+			       (double)free_bytes / MIB, (double)total / MIB);
 		if (!code)
 			code = allocate(&block, STEP);
 		blocks += !code;

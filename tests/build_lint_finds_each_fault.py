@@ -1,5 +1,5 @@
 """`make lint` finds a fault of each kind: a small tree is clean, and one change makes the check of its kind fail."""
-import shutil, subprocess, sys
+import os, shutil, subprocess, sys
 import pytest
 import helper
 
@@ -24,6 +24,17 @@ FAULTS = [
     ('scripts', 'tests/x.py', 'def:\n', 'invalid syntax'),
     ('format', 'shim/base/one.c', 'int  spaced;\n', 'one.c'),
     ('analyzer', 'shim/base/one.c', '#include <stdlib.h>\nvoid twice(char *p)\n{\n\tfree(p);\n\tfree(p);\n}\n', 'double-free'),
+    ('doors', 'shim/ledger/two.c', 'long p(const char *t)\n{\n\treturn strtol(t, 0, 10);\n}\n', 'numbers'),
+    ('warnings', 'shim/base/one.c', 'int wide(long n);\nint wide(long n)\n{\n\treturn n;\n}\n', 'conversion'),
+    ('warnings', 'shim/base/one.c', 'int both(int n);\nint both(int n)\n{\n\treturn n && n;\n}\n', 'logical-op'),
+    ('warnings', 'shim/base/one.c', 'int never(void);\nint never(void)\n{\n\treturn 1;\n\tone();\n\treturn 2;\n}\n', 'unreachable'),
+    ('warnings', 'tests/x.c', 'char *cast(const char *t);\nchar *cast(const char *t)\n{\n\treturn (char *)t;\n}\n', 'cast-qual'),
+    ('cppcheck', 'shim/base/one.c', 'int past(void)\n{\n\tint a[2] = {0};\n\n\treturn a[2];\n}\n', 'arrayIndexOutOfBounds'),
+    ('tidy', 'shim/base/one.c', 'int loose(int n);\nint loose(int n)\n{\n\tif (n)\n\t\t;\n\treturn n;\n}\n', 'bugprone-suspicious-semicolon'),
+    ('tidy', 'shim/base/one.c', '#include <stdlib.h>\nint r(void);\nint r(void)\n{\n\treturn rand();\n}\n', 'cert-msc30-c'),
+    ('tidy', 'shim/base/one.c', '#include <string.h>\nchar *w(char *t);\nchar *w(char *t)\n{\n\treturn strtok(t, " ");\n}\n',
+     'concurrency-mt-unsafe'),
+    ('tidy', 'shim/base/one.c', 'int null(void);\nint null(void)\n{\n\tint *p = 0;\n\n\treturn *p;\n}\n', 'clang-analyzer-core.Null'),
     ('banned', 'shim/base/one.c', '#include <stdlib.h>\nvoid end(void)\n{\n\texit(1);\n}\n', 'ends the program'),
     ('banned', 'shim/base/one.c', '__attribute__((destructor)) static void end(void)\n{\n}\n', 'destructor'),
 ]
@@ -33,8 +44,8 @@ FAULTS = [
 def tree(tmp_path):
     for folder in ('shim/base', 'shim/ledger', 'include/cuquota', 'tests/mutants', 'build/obj/shim/base'):
         (tmp_path / folder).mkdir(parents=True)
-    shutil.copy(helper.SOURCE / 'tests/lint.py', tmp_path / 'tests/lint.py')
-    shutil.copy(helper.SOURCE / '.clang-format', tmp_path / '.clang-format')
+    for name in ('tests/lint.py', 'tests/lint_tools.py', '.clang-format', '.clang-tidy'):
+        shutil.copy(helper.SOURCE / name, tmp_path / name)
     (tmp_path / 'shim/base/one.h').write_text('#ifndef ONE_H\n#define ONE_H\n\nint one(void);\n\n#endif\n')
     (tmp_path / 'shim/base/one.c').write_text(CLEAN)
     (tmp_path / 'shim/ledger/two.h').write_text('#ifndef TWO_H\n#define TWO_H\n\n#endif\n')
@@ -43,10 +54,10 @@ def tree(tmp_path):
     return tmp_path
 
 
-def lint(tree, *checks):
+def lint(tree, *checks, **env):
     subprocess.run(['gcc', '-c', '-Ishim', '-o', 'build/obj/shim/base/one.c.o', 'shim/base/one.c'], cwd=tree, capture_output=True)
     r = subprocess.run([sys.executable, 'tests/lint.py', '--build', 'build', *checks], cwd=tree, stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True)
+                       stderr=subprocess.STDOUT, text=True, env={**os.environ, 'CI': '', **env})
     return r.returncode, r.stdout
 
 
@@ -64,3 +75,21 @@ def test_fault_is_found(tree, check, file, fault, word):
     path.write_text((path.read_text() if path.exists() else '') + fault)
     status, output = lint(tree, check)
     assert status == 1 and word in output, output
+
+
+def test_what_was_clean_is_looked_at_again_once_a_header_changes(tree):
+    assert lint(tree, 'analyzer')[0] == 0
+    assert lint(tree, 'analyzer')[0] == 0
+    (tree / 'shim/base/one.h').write_text('#include <stdlib.h>\nvoid two(char *p);\nvoid two(char *p)\n{\n\tfree(p);\n\tfree(p);\n}\n')
+    status, output = lint(tree, 'analyzer')
+    assert status == 1 and 'double-free' in output, output
+
+
+@pytest.mark.parametrize('ci,want', [('true', 1), ('', 0)])
+def test_a_missing_checker_is_said_and_fails_in_ci(tree, ci, want):
+    tools = tree / 'tools'
+    tools.mkdir()
+    for name in ('gcc', 'git'):
+        (tools / name).symlink_to(shutil.which(name))
+    status, output = lint(tree, 'cppcheck', 'floors', PATH=str(tools), CI=ci)
+    assert status == want and 'NOT CHECKED, there is no cppcheck' in output, output

@@ -43,7 +43,7 @@ TEST_USED static void start_capped(char **argv, const char *const env[])
 			putenv(strdup(*env));
 		else
 			unsetenv(*env);
-	putenv("TEST_STARTED=1");
+	setenv("TEST_STARTED", "1", 1);
 	putenv(strdup(preload_of("libcuquota.so")));
 	execv("/proc/self/exe", argv);
 	FAIL("exec: %s", strerror(errno));

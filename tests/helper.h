@@ -152,7 +152,7 @@ TEST_USED static struct client client_new(const char *const argv[], const char *
 				unsetenv(*env);
 		if (!argv)
 			_exit(body(arg));
-		execvp(argv[0], (char *const *)argv);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		dprintf(2, "%s: %s\n", argv[0], strerror(errno));
 		_exit(127);
 	}

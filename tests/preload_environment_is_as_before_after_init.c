@@ -119,7 +119,7 @@ static void *churn(void *arg)
  */
 static int race(const char *value)
 {
-	static char *const names[2] = {"FIRST", "SECOND"};
+	static char names[2][8] = {"FIRST", "SECOND"};
 	pthread_t thread[2];
 	char *here;
 

@@ -170,7 +170,7 @@ static unsigned slots_in_use(unsigned *high)
 							       (uint64_t)i * h->member_stride))
 					->state != CUQUOTA_FREE;
 		*high = h->members_high;
-		munmap((void *)h, (size_t)s.st_size);
+		munmap((void *)(uintptr_t)h, (size_t)s.st_size);
 		close(file);
 		ledgers++;
 	}

@@ -43,7 +43,8 @@ static void by_vfork_exit(struct self *self, const struct order *o, struct answe
 
 static void by_spawn(struct self *self, const struct order *o, struct answer *a)
 {
-	char *const argv[] = {"true", NULL};
+	char name[] = "true";
+	char *const argv[] = {name, NULL};
 	pid_t pid = -1;
 
 	errno = posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ);

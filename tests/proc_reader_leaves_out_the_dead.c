@@ -52,7 +52,7 @@ static int member(void *arg)
 
 static struct client start(const struct plan *plan)
 {
-	struct client client = client_new(NULL, NULL, member, (void *)plan);
+	struct client client = client_new(NULL, NULL, member, (void *)(uintptr_t)plan);
 
 	CHECK(client_line(&client, DEADLINE_MS) != NULL);
 	return client;

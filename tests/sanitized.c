@@ -58,7 +58,7 @@ void *memchr(const void *s, int c, size_t n)
 
 	for (; n; n--, p++)
 		if (*p == (unsigned char)c)
-			return (void *)p;
+			return (void *)(uintptr_t)p;
 	return NULL;
 }
 
@@ -68,7 +68,7 @@ void *memmem(const void *s, size_t n, const void *what, size_t length)
 
 	for (; n >= length; n--, p++)
 		if (!memcmp(p, what, length))
-			return (void *)p;
+			return (void *)(uintptr_t)p;
 	return NULL;
 }
 
@@ -105,7 +105,7 @@ char *strrchr(const char *s, int c)
 
 	do
 		if (*p == (char)c)
-			return (char *)p;
+			return (char *)(uintptr_t)p;
 	while (p-- != s);
 	return NULL;
 }

@@ -14,6 +14,8 @@ static void *ml;
 #define NVML(name) ((__typeof__(&name))dlsym(ml, #name))
 #define GOOD(call) CHECK_EQ((int)(call), NVML_SUCCESS)
 
+static char tag_a[] = "a", tag_b[] = "b";
+
 static int user(void *arg)
 {
 	CUdeviceptr p;
@@ -118,9 +120,9 @@ int main(void)
 	/* Ordinal 0 of CUDA is the last card here. */
 	GOOD(NVML(nvmlDeviceGetHandleByIndex_v2)(2, &d));
 	memory_is(d, 8 * GIB, 0);
-	a = client_fork(user, "a");
+	a = client_fork(user, tag_a);
 	CLIENT_SAYS(&a, "ready");
-	b = client_fork(user, "b");
+	b = client_fork(user, tag_b);
 	CLIENT_SAYS(&b, "ready");
 	memory_is(d, 8 * GIB, 20 * MIB);
 	count = 0;

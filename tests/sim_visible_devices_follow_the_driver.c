@@ -106,7 +106,7 @@ int main(void)
 		{"0,GPU-", NULL, "8"},
 	};
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		c = client_fork(body, (void *)&rows[i]);
+		c = client_fork(body, (void *)(uintptr_t)&rows[i]);
 		if (client_wait(&c, DEADLINE_MS))
 			FAIL("CUDA_VISIBLE_DEVICES=%s, CUDA_DEVICE_ORDER=%s",
 			     rows[i].visible ? rows[i].visible : "(unset)",

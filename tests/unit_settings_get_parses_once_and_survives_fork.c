@@ -17,20 +17,20 @@ static pthread_barrier_t barrier;
  * together parse together. */
 static void fill_environment(void)
 {
-	static char *entries[FILLER + 64];
+	static char *entries[FILLER + 64], filler[] = "CUQUOTA_TEST_FILLER=1";
 	unsigned count = 0;
 
 	for (char **entry = environ; *entry && count < 32; entry++)
 		entries[count++] = *entry;
 	while (count < FILLER)
-		entries[count++] = "CUQUOTA_TEST_FILLER=1";
+		entries[count++] = filler;
 	environ = entries;
 }
 
 static void *ask(void *arg)
 {
 	pthread_barrier_wait(&barrier);
-	return (void *)settings_get();
+	return (void *)(uintptr_t)settings_get();
 }
 
 static int child(void *arg)
@@ -45,7 +45,7 @@ static int child(void *arg)
 static int once(void *arg)
 {
 	pthread_t thread[THREADS];
-	const void *got[THREADS];
+	void *got[THREADS];
 	struct client client;
 	char text[8192];
 	int pipes[2], saved;
@@ -63,7 +63,7 @@ static int once(void *arg)
 	client = client_new(NULL, NULL, child, NULL);
 	CHECK_EQ(client_wait(&client, 1500), 0);
 	for (unsigned i = 0; i < THREADS; i++)
-		pthread_join(thread[i], (void **)&got[i]);
+		pthread_join(thread[i], &got[i]);
 	dup2(saved, 2);
 	for (unsigned i = 0; i < THREADS; i++) {
 		CHECK(got[i] != NULL);

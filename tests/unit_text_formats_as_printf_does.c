@@ -22,7 +22,7 @@ static void same(void **state)
 	SAME("%ld %lu %lx", -9223372036854775807L - 1, 18446744073709551615UL, 0x123456789abcdefUL);
 	SAME("%lld %llu %zu %zd %jd %ju", -5LL, 5ULL, (size_t)7, (ssize_t)-7, (intmax_t)-1,
 	     (uintmax_t)1);
-	SAME("%hhu %hu %02x", 300 & 0xff, 70000 & 0xffff, 7u);
+	SAME("%hhu %hu %02x", (unsigned char)(300 & 0xff), (unsigned short)(70000 & 0xffff), 7u);
 	SAME("%c%c", 'o', 'k');
 	SAME("%p", (void *)0x1234);
 }

@@ -59,7 +59,8 @@ static void client(void)
 	CHECK_EQ(pthread_barrier_init(&together, NULL, 2), 0);
 	__atomic_store_n(&watching, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, open_second, (void *)path), 0);
+		CHECK_EQ(pthread_create(&threads[i], NULL, open_second, (void *)(uintptr_t)path),
+			 0);
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(pthread_join(threads[i], &second), 0);
 	__atomic_store_n(&watching, false, __ATOMIC_SEQ_CST);

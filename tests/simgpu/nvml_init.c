@@ -36,6 +36,8 @@ static nvmlReturn_t start(void)
 }
 
 #ifndef SIMGPU_PLT
+/* Its own row declares it again. */
+#pragma GCC diagnostic ignored "-Wredundant-decls"
 static nvmlReturn_t sim_nvmlInitWithFlags(unsigned int flags);
 #endif
 
