@@ -1,5 +1,5 @@
-/* Room for tables is zero, also where it was used before, lies apart from all other, and is fresh in
- * a forked child. */
+/* Room for tables is zero, also where it was used before, lies apart from all other, and is fresh
+ * in a forked child. */
 #include "helper.h"
 #include "policy/room.h"
 
