@@ -24,6 +24,7 @@
 #define JOINER_BLIND 18	   /* member.c take_slot: as it is; breaks where memory outlives the locks (LATE) */
 #define REFUND_FIRST 19	   /* claim.c: refunded before the driver gave the memory back */
 #define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
+#define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

@@ -11,8 +11,8 @@
  * or stops and waits have no end, so that two who wait for each other are a deadlock.
  *
  * Shown: what the driver holds never exceeds the limit; a word holds what its owner holds (no lost charge); no deadlock; a
- * charge that fits beside what the living have is not refused because of the dead. With PROGRESS: from a charge of member 0 on,
- * whatever the others do or suffer, it comes to its end.
+ * grow that wants to refuse waits until the dead are forgotten, which always comes. With PROGRESS instead: a charge of
+ * member 0 comes to its end, whatever the others do or suffer (weak fairness for those who are not stopped or dead).
  */
 #include "faults.pml"
 #ifndef SLOTS
@@ -34,11 +34,19 @@
 #define PIECE 2	/* the largest charge */
 #endif
 
+#ifndef PROGRESS
+#define PROGRESS 0
+#endif
+#if FAULT == WAITS_UNBOUNDED
+#define PATIENT 1
+#endif
+
 #define LIVES 0
 #define STOPPED 1
 #define DEAD 2
 
 byte fate[SLOTS];
+bit busy;	  /* member 0 is in a charge */
 byte held[SLOTS]; /* the truth: what the driver gave to each process and has not had back */
 
 #if SLOTS > 2
@@ -61,7 +69,9 @@ byte held[SLOTS]; /* the truth: what the driver gave to each process and has not
 #define GIVEN skip
 #endif
 /* The driver grants or refuses. */
+#define BUSY(value) busy = (PROGRESS && s == 0 -> value : busy)
 #define CHARGED(s)                                                      \
+	BUSY(0);                                                        \
 	if                                                              \
 	:: TAKEN; assert(charged[s] == held[s]); n = 0; at = IDLE       \
 	:: FAULT != DRIVER_FIRST && FAULT != REFUND_FIRST -> at = REFUND                         \
@@ -80,15 +90,15 @@ byte held[SLOTS]; /* the truth: what the driver gave to each process and has not
 	state[k] = FREE
 
 #define OWN_OPTIONS                                                                                          \
-	:: atomic { at == IDLE && MAY_HOLD && RUNS(s) -> n = 1; CALLED; BEGIN_CHARGE }                        \
-	:: atomic { at == IDLE && PIECE > 1 && held[s] + 2 <= MOST && RUNS(s) -> n = 2; CALLED; BEGIN_CHARGE } \
+	:: atomic { at == IDLE && MAY_HOLD && RUNS(s) -> n = 1; CALLED; BUSY(1); BEGIN_CHARGE }               \
+	:: atomic { at == IDLE && PIECE > 1 && held[s] + 2 <= MOST && RUNS(s) -> n = 2; CALLED; BUSY(1); BEGIN_CHARGE } \
 	:: atomic { at == IDLE && held[s] && RUNS(s) ->                                                       \
 		held[s] = held[s] - (FAULT == REFUND_FIRST -> 0 : 1); n = 1; at = REFUND }                    \
 	:: atomic { at == OWN + 1 && RUNS(s) -> held[s] = held[s] - 1; n = 0; at = IDLE }                     \
 	:: atomic { at == IDLE && held[s] == 0 && RUNS(s) ->                                                  \
 		charged[s] = 0; credit[s] = 0; at = OWN }                                                     \
 	:: atomic { at == OWN && RUNS(s) -> state[s] = FREE; at = GONE }                                      \
-	:: atomic { at == REFUSED && RUNS(s) -> GIVEN; n = 0; at = IDLE }                                     \
+	:: atomic { at == REFUSED && RUNS(s) -> GIVEN; BUSY(0); n = 0; at = IDLE }                                     \
 	:: atomic { fate[s] == DEAD -> CLEAN; n = 0; at = GONE }
 
 #include "protocol.pml"
@@ -121,18 +131,25 @@ init {
 #if DEATHS || STOPS
 end:
 	do
+	/* Those who do not die by now never do. */
+	:: atomic { PROGRESS && (deaths < DEATHS || stops < STOPS) -> deaths = DEATHS; stops = STOPS }
 	:: atomic { deaths < DEATHS -> deaths++;
 		if
-		:: fate[0] = DEAD
+		:: !PROGRESS -> fate[0] = DEAD
 		:: fate[1] = DEAD
 		:: SLOTS > 2 -> fate[SLOTS - 1] = DEAD
 		fi }
 	:: atomic { stops < STOPS -> stops++;
 		if
-		:: fate[0] == LIVES -> fate[0] = STOPPED
+		:: !PROGRESS && fate[0] == LIVES -> fate[0] = STOPPED
 		:: fate[1] == LIVES -> fate[1] = STOPPED
 		:: SLOTS > 2 && fate[SLOTS - 1] == LIVES -> fate[SLOTS - 1] = STOPPED
+		:: else
 		fi }
 	od
 #endif
 }
+
+#if PROGRESS
+ltl ends { [] (busy -> <> !busy) }
+#endif

@@ -1,7 +1,7 @@
 /*
  * Processes of one tenant that charge and refund at random, for a trace: racers FOLDER PROCESSES
- * CALLS SEED. Linked with the ledger's objects of a build with -DCUQUOTA_TRACE. "asks" and "refused"
- * tell of a charge what no step of the ledger does.
+ * CALLS SEED. Linked with the ledger's objects of a build with -DCUQUOTA_TRACE. "asks" and
+ * "refused" tell of a charge what no step of the ledger does.
  */
 #include "base/point.h"
 #include "ledger/account.h"

@@ -20,6 +20,10 @@ HOLD = (
     ('grow', 'the same, larger charges', 'PATIENT=1 LIMIT=2 MOST=2 PIECE=2', 30, False),
     ('grow', 'one of two dies', 'SLOTS=2 DEATHS=1', 0, False),
     ('grow', 'two of three die', 'DEATHS=2 LIMIT=2 MOST=1 PIECE=1', 30, False),
+    ('grow', 'a charge ends beside one that is stopped', 'PROGRESS=1 STOPS=1 SLOTS=2 LIMIT=1 MOST=1 PIECE=1 STOLEN=1', 0, False),
+    ('grow', 'a charge ends beside one that dies', 'PROGRESS=1 DEATHS=1 SLOTS=2 LIMIT=2 MOST=2 PIECE=1 STOLEN=1', 0, False),
+    ('grow', 'a charge ends beside one of two that is stopped', 'PROGRESS=1 STOPS=1 WAITS=0 LIMIT=1 MOST=1 PIECE=1 STOLEN=1', 30,
+     False),
     ('life', 'two processes die twice, and lose their hold', 'PROCS=2 DEATHS=2 CLOSES=1', 0, False),
     ('life', 'two processes, memory outlives the locks', 'PROCS=2 DEATHS=1 LATE=1', 0, True),
     ('life', 'three processes, one dies', 'PROCS=3 DEATHS=1', 0, False),
@@ -40,6 +44,7 @@ FIND = (
     ('grow', 'TAKEN_BY_STORE', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', False),
     ('grow', 'CLEARS_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', True),
     ('grow', 'STOPPED_IGNORED', 'SLOTS=2 LIMIT=1 MOST=1 PIECE=1', False),
+    ('grow', 'WAITS_UNBOUNDED', 'PROGRESS=1 STOPS=1 SLOTS=2 LIMIT=1 MOST=1 PIECE=1 STOLEN=1', False),
     ('life', 'HOLD_IGNORED', 'PROCS=2 DEATHS=1', True),
     ('life', 'LIFE_IGNORED', 'PROCS=2 DEATHS=1 CLOSES=1', True),
     ('life', 'NOT_ZEROED', 'PROCS=2 DEATHS=1', False),
@@ -82,9 +87,10 @@ def call(command, folder):
         raise RuntimeError('%s:\n%s' % (' '.join(map(str, command)), r.stdout))
 
 
-def search(folder, seconds):
+def search(folder, seconds, progress):
     """What pan says; after `seconds` it is told to come to its end."""
-    p = subprocess.Popen(['./pan', '-m2000000', '-n'] + (['-w27'] if seconds else []), cwd=folder,
+    options = ['-m2000000', '-n'] + ['-w27'] * bool(seconds) + ['-a', '-f'] * progress
+    p = subprocess.Popen(['./pan', *options], cwd=folder,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         return p.communicate(timeout=seconds or 600)[0], True
@@ -97,9 +103,11 @@ def check(row, folder, long, short):
     """(as it must be, what to print)"""
     call(['spin', '-a'] + ['-D' + c for c in row.constants] + [HERE / (row.model + '.pml')], folder)
     flags = ['-DBITSTATE'] if row.seconds else ['-DMEMLIM=%d' % MEMORY_MB]
+    progress = 'PROGRESS=1' in row.constants
+    flags += ['-DNFAIR=3'] if progress else ['-DSAFETY']
     # Short searches are over before an optimizer would be.
-    call(['gcc', '-O2' if row.kind == 'hold' and not short else '-O0', '-w', '-DSAFETY', *flags, '-o', 'pan', 'pan.c'], folder)
-    text, ended = search(folder, row.seconds * (20 if long else 1))
+    call(['gcc', '-O2' if row.kind == 'hold' and not short else '-O0', '-w', *flags, '-o', 'pan', 'pan.c'], folder)
+    text, ended = search(folder, row.seconds * (20 if long else 1), progress)
     states = re.search(r'(\d[\d.e+]*) states, stored', text)
     errors = re.search(r'errors: (\d+)', text)
     whole = ended and 'max search depth too small' not in text and 'Search not completed' not in text
@@ -113,7 +121,7 @@ def check(row, folder, long, short):
         if row.seconds:
             return True, '%s, bitstate, %s' % (count, 'to its end' if whole else 'stopped by time')
         return whole, '%s, %s' % (count, 'complete' if whole else 'NOT complete:\n' + text)
-    return errors[1] != '0', '%s: %s' % (count, why[1] if errors[1] != '0' and why else 'NOT FOUND')
+    return errors[1] != '0', '%s: %s' % (count, why[1][:90] if errors[1] != '0' and why else 'NOT FOUND')
 
 
 def main():
