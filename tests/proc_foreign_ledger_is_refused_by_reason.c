@@ -100,6 +100,7 @@ int main(int argc, char **argv)
 	WITH(tenant_offset, good.file_bytes - 8, "fit");
 	WITH(tenant_offset, 0, "fit");
 	WITH(member_offset, 0, "fit");
+	WITH(features, CUQUOTA_MAPS, "fit"); /* no room behind a record */
 	WITH(detail_stride, 8, "fit");
 	WITH(detail_offset, good.file_bytes - 8, "fit");
 	WITH(detail_offset, 0, "fit");

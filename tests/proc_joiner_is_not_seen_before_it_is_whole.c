@@ -9,7 +9,8 @@ int main(int argc, char **argv)
 {
 	static const char *const points[] = {"life.locked", "life.life_taken", "life.hold_taken",
 					     "member.taken", "member.zeroed", "member.gen_raised",
-					     "member.tenant_stored", "member.high_raised"};
+					     "member.tenant_stored", "member.mapped",
+					     "member.high_raised"};
 	const struct order join = order_join("b", BYTES(GIB), 0);
 	struct worker *first, *slow, *other;
 	struct cuquota_slot slot;
@@ -31,6 +32,9 @@ int main(int argc, char **argv)
 		slot = ledger_slot(other->slot);
 		CHECK_EQ(slot.state, (uint32_t)CUQUOTA_FREE);
 		CHECK_EQ(slot.word, 0ull);
+		/* From the moment that it is in use it must be found. */
+		if (i == sizeof(points) / sizeof(points[0]) - 1)
+			CHECK_EQ(segment_next(ledger(), first->tenant, other->slot), other->slot);
 		CHECK(!tenant_has_members(ledger(), other->tenant));
 		CHECK_EQ(worker_units(first, OP_SWEEP, 0).value, 0ull);
 		CHECK_EQ(ledger_life(other->slot), LIFE_ALIVE);

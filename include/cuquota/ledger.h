@@ -71,7 +71,7 @@ struct cuquota_header {
 	uint32_t detail_stride; /* one detail for each member */
 	uint32_t unit;		/* CUQUOTA_UNIT of the maker; another value is not understood */
 	uint64_t detail_offset;
-	uint64_t features;	      /* bits that later releases define; unknown bits are ignored */
+	uint64_t features;	      /* CUQUOTA_MAPS; unknown bits are ignored */
 	char uuid[CUQUOTA_UUID_TEXT]; /* the device */
 	uint64_t device_bytes;	      /* physical memory, bytes, as the driver says */
 	uint8_t boot_id[16];	      /* of the kernel that ran when the file was made; times below are of that boot */
@@ -110,6 +110,14 @@ struct cuquota_tenant {
 	char name[CUQUOTA_NAME]; /* written before state */
 	uint8_t reserved1[64];
 };
+
+/*
+ * With this feature each record is followed by one bit for each slot, in 64-bit words, so that summing a tenant need
+ * not look at all slots. Set by a joiner before its slot is used, cleared by whoever freed it, both under the slot's
+ * locks: a slot in use has its bit; a bit says nothing without the slot. The record's stride has room for it.
+ */
+#define CUQUOTA_MAPS 1u
+#define CUQUOTA_MAP_WORDS(members) (((members) + 63u) / 64u)
 
 #define CUQUOTA_ADMINISTERED 1u /* `cuquota set` holds: what processes bring is ignored */
 
@@ -211,7 +219,8 @@ _Static_assert(sizeof(struct cuquota_detail) == 224, "detail");
 /* Where a file made by this release keeps its parts; others are read from the header. */
 #define CUQUOTA_HEADER_BYTES 4096u
 #define CUQUOTA_TENANT_OFFSET CUQUOTA_HEADER_BYTES
-#define CUQUOTA_MEMBER_OFFSET (CUQUOTA_TENANT_OFFSET + CUQUOTA_TENANTS * 256u)
+#define CUQUOTA_TENANT_STRIDE (256u + 8u * CUQUOTA_MAP_WORDS(CUQUOTA_MEMBERS))
+#define CUQUOTA_MEMBER_OFFSET (CUQUOTA_TENANT_OFFSET + CUQUOTA_TENANTS * CUQUOTA_TENANT_STRIDE)
 #define CUQUOTA_DETAIL_STRIDE 256u
 #define CUQUOTA_DETAIL_OFFSET (CUQUOTA_MEMBER_OFFSET + CUQUOTA_MEMBERS * 64u)
 #define CUQUOTA_FILE_BYTES (CUQUOTA_DETAIL_OFFSET + CUQUOTA_MEMBERS * CUQUOTA_DETAIL_STRIDE)

@@ -71,13 +71,12 @@ static void take_credit(struct cuquota_slot *slot)
 
 void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except)
 {
-	uint32_t high = segment_high(segment);
-
-	for (uint32_t i = 0; i < high; i++) {
+	segment_each(segment, tenant, i)
+	{
 		struct cuquota_slot *slot = segment_slot(segment, i);
 
 		if (i == except || __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
-		    (tenant != UINT32_MAX && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
+		    (tenant != SEGMENT_ALL && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
 			continue;
 		take_credit(slot);
 		TRACE("taken", i, 0, 0);
@@ -208,7 +207,7 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 		    struct refusal *refusal)
 {
 	const struct segment *segment = member->segment;
-	uint32_t high = segment_high(segment), top = UINT32_MAX;
+	uint32_t top = UINT32_MAX;
 
 	if (!refusal)
 		return;
@@ -218,7 +217,8 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	refusal->used = sum->charged * CUQUOTA_UNIT;
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
-	for (uint32_t i = 0; i < high; i++) {
+	segment_each(segment, member->tenant, i)
+	{
 		const struct cuquota_slot *slot = segment_slot(segment, i);
 		uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 

@@ -9,18 +9,17 @@
 
 uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 {
-	const struct cuquota_slot *slot = segment_slot(segment, 0);
-	const uint32_t stride = segment->member_stride;
 	uint64_t charged = 0;
 
-	for (uint32_t n = segment_high(segment); n; n--) {
+	segment_each(segment, tenant, i)
+	{
+		const struct cuquota_slot *const slot = segment_slot(segment, i);
 		const uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 
 		/* A slot that changes hands meanwhile was free or another's a moment ago: either answer is right. */
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == CUQUOTA_USED &&
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
 			charged += CUQUOTA_CHARGED(word);
-		slot = (const struct cuquota_slot *)((const char *)slot + stride);
 	}
 	return charged;
 }

@@ -17,6 +17,20 @@
 #define JOIN_PATIENCE_NS 60000000ull
 #define JOIN_ATTEMPTS 4
 
+/* Under the slot's locks. */
+static void map_slot(const struct segment *segment, uint32_t index, uint32_t tenant, bool member)
+{
+	uint64_t *word;
+
+	if (!segment->map_words || !segment_has_tenant(segment, tenant))
+		return;
+	word = segment_map(segment, tenant) + index / 64;
+	if (member)
+		__atomic_fetch_or(word, 1ull << index % 64, __ATOMIC_SEQ_CST);
+	else
+		__atomic_fetch_and(word, ~(1ull << index % 64), __ATOMIC_SEQ_CST);
+}
+
 /* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds
  * nothing. */
 static void empty(const struct segment *segment, uint32_t index)
@@ -34,6 +48,8 @@ static void empty(const struct segment *segment, uint32_t index)
 	__atomic_store_n(&slot->state, CUQUOTA_FREE, __ATOMIC_SEQ_CST);
 	TRACE("freed", index, 0, 0);
 	POINT("member.freed");
+	map_slot(segment, index, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED), false);
+	POINT("member.unmapped");
 }
 
 static bool forget(const struct segment *segment, struct life_file *file, uint32_t index)
@@ -200,8 +216,12 @@ static void publish(const struct segment *segment, uint32_t index, uint32_t tena
 	describe(segment_detail(segment, index));
 	member->gen = __atomic_add_fetch(&slot->gen, 1, __ATOMIC_SEQ_CST);
 	POINT("member.gen_raised");
+	/* Left by one who died while it freed the slot. */
+	map_slot(segment, index, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED), false);
 	__atomic_store_n(&slot->tenant, tenant, __ATOMIC_SEQ_CST);
 	POINT("member.tenant_stored");
+	map_slot(segment, index, tenant, true);
+	POINT("member.mapped");
 	raise_high(segment, index + 1);
 	POINT("member.high_raised");
 	__atomic_store_n(&slot->state, CUQUOTA_USED, __ATOMIC_SEQ_CST);

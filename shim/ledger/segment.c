@@ -164,11 +164,12 @@ static void fill(struct cuquota_header *header, const char *uuid, uint64_t devic
 	header->member_stride = sizeof(struct cuquota_slot);
 	header->member_offset = CUQUOTA_MEMBER_OFFSET;
 	header->tenant_count = CUQUOTA_TENANTS;
-	header->tenant_stride = sizeof(struct cuquota_tenant);
+	header->tenant_stride = CUQUOTA_TENANT_STRIDE;
 	header->tenant_offset = CUQUOTA_TENANT_OFFSET;
 	header->detail_stride = CUQUOTA_DETAIL_STRIDE;
 	header->detail_offset = CUQUOTA_DETAIL_OFFSET;
 	header->unit = CUQUOTA_UNIT;
+	header->features = CUQUOTA_MAPS;
 	snprintf(header->uuid, sizeof(header->uuid), "%s", uuid);
 	header->device_bytes = device_bytes;
 	read_boot_id(header->boot_id);
@@ -276,7 +277,7 @@ static const char *misfit(const struct segment *segment, const struct cuquota_he
 		return "it is shorter than it says";
 	if (header->header_bytes < sizeof(*header) || header->header_bytes > bytes ||
 	    !lies_within(segment->tenant_offset, segment->tenant_count, segment->tenant_stride,
-			 sizeof(struct cuquota_tenant), bytes) ||
+			 sizeof(struct cuquota_tenant) + segment->map_words * sizeof(uint64_t), bytes) ||
 	    !lies_within(segment->member_offset, segment->member_count, segment->member_stride,
 			 sizeof(struct cuquota_slot), bytes) ||
 	    !lies_within(segment->detail_offset, segment->member_count, segment->detail_stride,
@@ -316,6 +317,7 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	segment->tenant_offset = header->tenant_offset;
 	segment->detail_stride = header->detail_stride;
 	segment->detail_offset = header->detail_offset;
+	segment->map_words = header->features & CUQUOTA_MAPS ? CUQUOTA_MAP_WORDS((uint64_t)segment->member_count) : 0;
 	reason = misfit(segment, header, uuid);
 	if (reason) {
 		munmap(header, segment->bytes);

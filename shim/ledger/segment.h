@@ -25,6 +25,7 @@ struct segment {
 	/* Copies taken and checked once, so that a scribbled header cannot move an access out of the mapping. */
 	uint32_t member_count, member_stride, tenant_count, tenant_stride, detail_stride;
 	uint64_t member_offset, tenant_offset, detail_offset;
+	uint64_t map_words; /* behind each tenant's record; 0 without CUQUOTA_MAPS */
 	bool writable;
 	char path[SEGMENT_PATH]; /* "<dir>/<UUID>", without ".ledger" */
 };
@@ -86,5 +87,43 @@ static inline bool segment_has_tenant(const struct segment *segment, uint32_t in
 {
 	return index < segment->tenant_count;
 }
+
+static inline uint64_t *segment_map(const struct segment *segment, uint32_t tenant)
+{
+	return (uint64_t *)(segment_tenant(segment, tenant) + 1);
+}
+
+#define SEGMENT_END UINT32_MAX /* no slot */
+#define SEGMENT_ALL UINT32_MAX /* every tenant */
+
+/*
+ * The first slot at or above `from` that may be a member's of `tenant`, or SEGMENT_END. The slot
+ * itself says whether it is. Sequentially consistent, as announcements are: a slot that this misses
+ * announces later, and then sees what the caller announced before.
+ */
+static inline uint32_t segment_next(const struct segment *segment, uint32_t tenant, uint32_t from)
+{
+	const uint32_t high = segment_high(segment);
+	uint64_t mask = ~0ull << from % 64;
+	const uint64_t *map;
+
+	if (tenant == SEGMENT_ALL || !segment->map_words)
+		return from < high ? from : SEGMENT_END;
+	map = segment_map(segment, tenant);
+	for (uint32_t word = from / 64; word * 64 < high; word++, mask = ~0ull) {
+		const uint64_t bits = __atomic_load_n(&map[word], __ATOMIC_SEQ_CST) & mask;
+
+		if (bits) {
+			const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			return index < high ? index : SEGMENT_END;
+		}
+	}
+	return SEGMENT_END;
+}
+
+#define segment_each(segment, tenant, index)                                          \
+	for (uint32_t index = segment_next(segment, tenant, 0); index != SEGMENT_END; \
+	     index = segment_next(segment, tenant, index + 1))
 
 #endif

@@ -76,7 +76,6 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
 	struct shares shares;
-	uint32_t high = segment_high(segment);
 
 	memset(sum, 0, sizeof(*sum));
 	sum->lowest_same = sum->lowest_any = UINT32_MAX;
@@ -86,7 +85,8 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
 	if (sum->requests)
 		memset(&shares, 0, sizeof(shares));
-	for (uint32_t i = 0; i < high; i++) {
+	segment_each(segment, sum->requests ? SEGMENT_ALL : tenant, i)
+	{
 		struct reading reading;
 
 		if (!read_slot(segment, i, &reading))
@@ -163,16 +163,17 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
 	struct shares shares;
-	uint32_t high = segment_high(segment);
 
 	memset(sum, 0, sizeof(*sum));
 	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
 	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 	sum->device_bytes = segment->header->device_bytes;
 	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
-	memset(&shares, 0, sizeof(shares));
+	if (sum->requests)
+		memset(&shares, 0, sizeof(shares));
 	*others = 0;
-	for (uint32_t i = 0; i < high; i++) {
+	segment_each(segment, sum->requests ? SEGMENT_ALL : tenant, i)
+	{
 		struct reading reading;
 
 		if (!read_slot(segment, i, &reading))
@@ -181,7 +182,7 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 			sum->members++;
 			sum->charged += CUQUOTA_CHARGED(reading.word);
 			sum->used += use_of(reading.word);
-		} else {
+		} else if (sum->requests) {
 			*others += CUQUOTA_CHARGED(reading.word);
 			shares.used[entry_of(reading.tenant)] += CUQUOTA_CHARGED(reading.word);
 			shares.present[entry_of(reading.tenant)] = true;

@@ -36,9 +36,8 @@ int tenant_find(const struct segment *segment, const char *name)
 
 bool tenant_has_members(const struct segment *segment, uint32_t tenant)
 {
-	uint32_t high = segment_high(segment);
-
-	for (uint32_t i = 0; i < high; i++) {
+	segment_each(segment, tenant, i)
+	{
 		const struct cuquota_slot *slot = segment_slot(segment, i);
 
 		if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
