@@ -19,8 +19,8 @@
 #define EACH 4
 #define LIMIT (1024 * MIB)
 #define REQUEST 512ull /* MiB, of the tenant that has a guarantee */
-#define WORST_NS \
-	400000000ull /* on a busy machine, where a bystander that sleeps is preferred to one that works */
+/* On a busy machine, where a bystander that sleeps is preferred to one that works. */
+#define WORST_NS 400000000ull
 
 static struct program {
 	struct client c;
