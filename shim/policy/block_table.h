@@ -45,7 +45,7 @@ static inline uint32_t shard_home(const struct shard *shard, uint64_t hash)
 	return (uint32_t)((hash << SHARD_BITS) >> (64 - shard->bits));
 }
 
-/* Asks for the line of that entry, without the lock: it may be the wrong one, and is only asked for. */
+/* Asks for the line of that entry, without the lock: if it is the wrong one, no harm is done. */
 static inline void shard_expect(uint64_t pointer)
 {
 	const uint64_t hash = shard_hash(pointer);
