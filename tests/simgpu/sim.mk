@@ -8,7 +8,7 @@ SIM_NVML := $(wildcard $(SIM)/nvml*.c) $(SIM)/trace.c $(SIM_SHARED)
 SIM_CUDA := $(filter-out $(SIM)/nvml%.c $(SIM_TRUTH),$(wildcard $(SIM)/*.c))
 SIM_OUT := $(BUILD)/simgpu/libcuda.so.1 $(BUILD)/simgpu/libnvidia-ml.so.1 $(BUILD)/simgpu-plt/libcuda.so.1 \
 	$(BUILD)/simgpu-plt/libnvidia-ml.so.1 $(BUILD)/simgpu/truth $(BUILD)/simgpu/libtruth.a
-SIM_FLAGS := -ftls-model=initial-exec -fno-semantic-interposition
+SIM_FLAGS := -O3 -ftls-model=initial-exec -fno-semantic-interposition
 
 ALL += $(SIM_OUT)
 TEST_DEPS += $(SIM_OUT)
