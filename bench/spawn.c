@@ -17,8 +17,6 @@
 #define SETTINGS 64
 #define AT_ONCE 256
 
-extern char **environ;
-
 static char *environment[WAYS][SETTINGS * 4];
 
 static bool is_set(char *const settings[], const char *entry)
