@@ -114,7 +114,7 @@ CUresult claim_uncharged(const char *name)
 	text_init(&line, buffer, sizeof(buffer));
 	text_add(&line,
 		 "%s is refused: what it takes is not counted yet, and a limit or a request is in "
-		 "force; allocate with cuMemAlloc or cuMemCreate instead",
+		 "force; allocate with cuMemAlloc, or cuMemCreate on a device",
 		 name);
 	say(&of_uncharged, buffer);
 	errno = kept;

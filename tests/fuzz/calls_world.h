@@ -152,12 +152,12 @@ static uint64_t held(unsigned card)
 
 static void world_start(void)
 {
-	putenv("CUQUOTA_MEMORY_LIMIT=0=2G,1=1G");
-	putenv("CUQUOTA_LOG=off");
-	putenv("CUQUOTA_TENANT=fuzz");
-	putenv("SIMGPU_DEVICES=24G,16G");
-	putenv("SIMGPU_CUDA_ORDER=reverse");
-	putenv("SIMGPU_TAG=" TAG);
+	setenv("CUQUOTA_MEMORY_LIMIT", "0=2G,1=1G", 1);
+	setenv("CUQUOTA_LOG", "off", 1);
+	setenv("CUQUOTA_TENANT", "fuzz", 1);
+	setenv("SIMGPU_DEVICES", "24G,16G", 1);
+	setenv("SIMGPU_CUDA_ORDER", "reverse", 1);
+	setenv("SIMGPU_TAG", TAG, 1);
 	world_now = 1000 * 1000 * MS;
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
 	faults_install();

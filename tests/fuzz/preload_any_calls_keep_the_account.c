@@ -254,7 +254,7 @@ static void info(const struct script_line *line)
 	CHECK_EQ(cuDeviceTotalMem_v2(&total, device), CUDA_SUCCESS);
 	CHECK_EQ(total, limits[card_of[device]]);
 	if (cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS ||
-	    DRIVER(cuCtxGetDevice)((CUdevice *)&device))
+	    DRIVER(cuCtxGetDevice)((CUdevice *)(uintptr_t)&device))
 		return;
 	CHECK_EQ(total, limits[card_of[device]]);
 	CHECK_EQ(free_bytes, total - charged(card_of[device]));

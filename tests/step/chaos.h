@@ -240,7 +240,7 @@ static unsigned slots_in_use(void)
 		CHECK(slots != MAP_FAILED);
 		for (unsigned i = 0; i < CUQUOTA_MEMBERS; i++)
 			used += slots[i].state != CUQUOTA_FREE;
-		munmap((void *)slots, CUQUOTA_MEMBERS * sizeof(*slots));
+		munmap((void *)(uintptr_t)slots, CUQUOTA_MEMBERS * sizeof(*slots));
 		close(file);
 	}
 	closedir(dir);

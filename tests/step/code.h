@@ -78,7 +78,7 @@ TEST_USED static void code_read(const char *path,
 			code.count++;
 		}
 	}
-	munmap((void *)image, (size_t)size.st_size);
+	munmap((void *)(uintptr_t)image, (size_t)size.st_size);
 	if (!code.count)
 		FAIL("%s has no symbol table, or none of the functions", path);
 	qsort(code.function, code.count, sizeof(code.function[0]), code_order);
