@@ -21,8 +21,8 @@ void point_began(void);
 /*
  * A step of the ledger's protocol that has just been made, for tests/model/replay.py. Empty but in
  * a build with -DCUQUOTA_TRACE (make TRACE=1), which appends to the file "$CUQUOTA_TRACE/<pid>"
- * a line "begin end step slot value kept": the access lies between the two times of CLOCK_MONOTONIC;
- * begin is when the thread last passed a POINT() or TRACE().
+ * a line "begin end step slot value kept". The access lies between the two, times of
+ * CLOCK_MONOTONIC; begin is when the thread last passed a POINT() or TRACE().
  */
 #define TRACE_OWN (~0ull) /* for slot: the process's own */
 #ifdef CUQUOTA_TRACE

@@ -22,3 +22,5 @@ $(MODEL_TRACE)/libcuquota.so: $(call traced,$(SHIM_SRC)) $(SHIM_DEPS)
 $(MODEL_TRACE)/racers: $(call traced,tests/model/racers.c $(wildcard shim/base/*.c shim/ledger/*.c))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(OWN_CFLAGS) -o $@ $^ $(LDFLAGS)
+
+-include $(shell find $(MODEL_TRACE) -name '*.d' 2>/dev/null)
