@@ -71,15 +71,14 @@ static void take_credit(struct cuquota_slot *slot)
 
 void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except)
 {
-	segment_each(segment, tenant, i)
-	{
-		struct cuquota_slot *slot = segment_slot(segment, i);
+	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
+		struct cuquota_slot *const slot = walk.slot;
 
-		if (i == except || __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
+		if (walk.index == except || __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
 		    (tenant != SEGMENT_ALL && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
 			continue;
 		take_credit(slot);
-		TRACE("taken", i, 0, 0);
+		TRACE("taken", walk.index, 0, 0);
 		POINT("account.credit_taken");
 	}
 }
@@ -217,9 +216,8 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	refusal->used = sum->charged * CUQUOTA_UNIT;
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
-	segment_each(segment, member->tenant, i)
-	{
-		const struct cuquota_slot *slot = segment_slot(segment, i);
+	for (struct segment_walk walk = segment_walk(segment, member->tenant); segment_step(&walk);) {
+		const struct cuquota_slot *const slot = walk.slot;
 		uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != CUQUOTA_USED ||
@@ -227,7 +225,7 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 			continue;
 		if (top == UINT32_MAX || (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {
 			refusal->top_used = (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;
-			top = i;
+			top = walk.index;
 		}
 	}
 	if (top != UINT32_MAX) {

@@ -11,9 +11,8 @@ uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 {
 	uint64_t charged = 0;
 
-	segment_each(segment, tenant, i)
-	{
-		const struct cuquota_slot *const slot = segment_slot(segment, i);
+	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
+		const struct cuquota_slot *const slot = walk.slot;
 		const uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 
 		/* A slot that changes hands meanwhile was free or another's a moment ago: either answer is right. */

@@ -93,37 +93,56 @@ static inline uint64_t *segment_map(const struct segment *segment, uint32_t tena
 	return (uint64_t *)(segment_tenant(segment, tenant) + 1);
 }
 
-#define SEGMENT_END UINT32_MAX /* no slot */
 #define SEGMENT_ALL UINT32_MAX /* every tenant */
 
 /*
- * The first slot at or above `from` that may be a member's of `tenant`, or SEGMENT_END. The slot
- * itself says whether it is. Sequentially consistent, as announcements are: a slot that this misses
- * announces later, and then sees what the caller announced before.
+ * A walk over the slots that may be members' of a tenant, or all that were ever used; the slot
+ * itself says whether it is. The maps are loaded sequentially consistent, as announcements are: a
+ * slot that this misses announces later, and then sees what the caller announced before.
+ *
+ *	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);)
  */
-static inline uint32_t segment_next(const struct segment *segment, uint32_t tenant, uint32_t from)
+struct segment_walk {
+	const uint64_t *map; /* NULL: look at all */
+	uint64_t bits;	     /* of the 64 slots before `next`, those that are still to come */
+	char *first;	     /* slot of those 64 */
+	uint32_t next, high, stride;
+	uint32_t index; /* of the slot at hand */
+	struct cuquota_slot *slot;
+};
+
+static inline struct segment_walk segment_walk(const struct segment *segment, uint32_t tenant)
 {
-	const uint32_t high = segment_high(segment);
-	uint64_t mask = ~0ull << from % 64;
-	const uint64_t *map;
-
-	if (tenant == SEGMENT_ALL || !segment->map_words)
-		return from < high ? from : SEGMENT_END;
-	map = segment_map(segment, tenant);
-	for (uint32_t word = from / 64; word * 64 < high; word++, mask = ~0ull) {
-		const uint64_t bits = __atomic_load_n(&map[word], __ATOMIC_SEQ_CST) & mask;
-
-		if (bits) {
-			const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			return index < high ? index : SEGMENT_END;
-		}
-	}
-	return SEGMENT_END;
+	return (struct segment_walk){
+		.map = tenant != SEGMENT_ALL && segment->map_words ? segment_map(segment, tenant)
+								   : NULL,
+		.first = (char *)segment_slot(segment, 0),
+		.stride = segment->member_stride,
+		.high = segment_high(segment),
+	};
 }
 
-#define segment_each(segment, tenant, index)                                          \
-	for (uint32_t index = segment_next(segment, tenant, 0); index != SEGMENT_END; \
-	     index = segment_next(segment, tenant, index + 1))
+static inline bool segment_step(struct segment_walk *walk)
+{
+	uint32_t bit;
+
+	while (!walk->bits) {
+		const uint32_t left = walk->high - walk->next;
+
+		if (walk->next >= walk->high)
+			return false;
+		walk->bits = walk->map ? __atomic_load_n(&walk->map[walk->next / 64], __ATOMIC_SEQ_CST)
+				       : ~0ull;
+		if (left < 64)
+			walk->bits &= (1ull << left) - 1;
+		walk->first += walk->next ? 64ull * walk->stride : 0;
+		walk->next += 64;
+	}
+	bit = (uint32_t)__builtin_ctzll(walk->bits);
+	walk->bits &= walk->bits - 1;
+	walk->index = walk->next - 64 + bit;
+	walk->slot = (struct cuquota_slot *)(walk->first + (uint64_t)bit * walk->stride);
+	return true;
+}
 
 #endif

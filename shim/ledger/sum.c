@@ -17,10 +17,9 @@ struct reading {
 	uint64_t word;
 };
 
-static bool read_slot(const struct segment *segment, uint32_t index, struct reading *reading)
+static bool read_slot(const struct segment *segment, const struct cuquota_slot *slot,
+		      struct reading *reading)
 {
-	const struct cuquota_slot *slot = segment_slot(segment, index);
-
 	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
 		return false;
 	reading->tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
@@ -75,6 +74,7 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum)
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	struct segment_walk walk;
 	struct shares shares;
 
 	memset(sum, 0, sizeof(*sum));
@@ -85,23 +85,23 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
 	if (sum->requests)
 		memset(&shares, 0, sizeof(shares));
-	segment_each(segment, sum->requests ? SEGMENT_ALL : tenant, i)
-	{
+	walk = segment_walk(segment, sum->requests ? SEGMENT_ALL : tenant);
+	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, i, &reading))
+		if (!read_slot(segment, walk.slot, &reading))
 			continue;
-		if (i == self)
+		if (walk.index == self)
 			reading.pending = 0;
 		if (reading.pending && sum->lowest_any == UINT32_MAX)
-			sum->lowest_any = i;
+			sum->lowest_any = walk.index;
 		if (reading.tenant == tenant) {
 			sum->members++;
 			sum->charged += CUQUOTA_CHARGED(reading.word);
 			sum->used += use_of(reading.word);
 			sum->pending += reading.pending;
 			if (reading.pending && sum->lowest_same == UINT32_MAX)
-				sum->lowest_same = i;
+				sum->lowest_same = walk.index;
 		} else if (sum->requests) {
 			uint32_t entry = entry_of(reading.tenant);
 
@@ -162,6 +162,7 @@ uint64_t sum_room(const struct sum *sum)
 static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum, uint64_t *others)
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	struct segment_walk walk;
 	struct shares shares;
 
 	memset(sum, 0, sizeof(*sum));
@@ -172,11 +173,11 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 	if (sum->requests)
 		memset(&shares, 0, sizeof(shares));
 	*others = 0;
-	segment_each(segment, sum->requests ? SEGMENT_ALL : tenant, i)
-	{
+	walk = segment_walk(segment, sum->requests ? SEGMENT_ALL : tenant);
+	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, i, &reading))
+		if (!read_slot(segment, walk.slot, &reading))
 			continue;
 		if (reading.tenant == tenant) {
 			sum->members++;
@@ -233,22 +234,23 @@ static uint64_t mix(uint64_t print, uint64_t value)
 
 void account_watch(const struct member *member, struct account_watch *watch)
 {
-	uint32_t high = segment_high(member->segment);
+	const struct segment *const segment = member->segment;
 
 	memset(watch, 0, sizeof(*watch));
 	watch->print = 0xcbf29ce484222325ull;
-	for (uint32_t i = 0; i < high; i++) {
+	for (struct segment_walk walk = segment_walk(segment, SEGMENT_ALL);
+	     segment_step(&walk);) {
 		struct reading reading;
 
-		if (!read_slot(member->segment, i, &reading))
+		if (!read_slot(segment, walk.slot, &reading))
 			continue;
 		watch->charged += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
-		if (i == member->slot)
+		if (walk.index == member->slot)
 			continue;
 		watch->others += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
-		watch->print = mix(mix(mix(watch->print, i), reading.word), reading.pending);
+		watch->print = mix(mix(mix(watch->print, walk.index), reading.word), reading.pending);
 		watch->print = mix(watch->print,
-				   __atomic_load_n(&segment_slot(member->segment, i)->gen, __ATOMIC_RELAXED));
+				   __atomic_load_n(&walk.slot->gen, __ATOMIC_RELAXED));
 	}
 }
 

@@ -36,9 +36,8 @@ int tenant_find(const struct segment *segment, const char *name)
 
 bool tenant_has_members(const struct segment *segment, uint32_t tenant)
 {
-	segment_each(segment, tenant, i)
-	{
-		const struct cuquota_slot *slot = segment_slot(segment, i);
+	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
+		const struct cuquota_slot *const slot = walk.slot;
 
 		if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
