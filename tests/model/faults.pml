@@ -25,6 +25,7 @@
 #define REFUND_FIRST 19	   /* claim.c: refunded before the driver gave the memory back */
 #define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
 #define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */
+#define UNMAPPED_LATE 22   /* member.c empty: the map forgets the slot after its locks are let go */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

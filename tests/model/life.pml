@@ -10,6 +10,8 @@
  * then a joiner that finds the slot used under its locks, since it was free when it was chosen (take_slot does not look
  * again, and need not without LATE).
  *
+ * A sum looks at the slots that the tenant's map names (member.c map_slot, segment.h segment_next).
+ *
  * Leaves out: the tests before a claim (life_test), which only save claims; when sweeps are due: anybody may forget
  * at any time when not charging; tenants; gen, which only tells a lost place.
  *
@@ -82,6 +84,9 @@ byte life[SLOTS], hold[SLOTS];
 #define EMPTY_STATE (OWN + 16)
 #define UNCLAIM_HOLD (OWN + 17)
 #define UNCLAIM_LIFE (OWN + 18)
+#define JOIN_MAP (OWN + 19)
+#define LEAVE_MAP (OWN + 21)
+#define EMPTY_MAP (OWN + 22)
 
 /* A slot is slot i while it is being forgotten. */
 #define TO_REST at = (place[p] == SLOTS -> OUT : IDLE); i = 0
@@ -107,7 +112,8 @@ byte life[SLOTS], hold[SLOTS];
 	:: atomic { at == JOIN_PENDING && RUNS(s) -> pending[s] = 0; at = JOIN_WORD }                                  \
 	:: atomic { at == JOIN_WORD && RUNS(s) ->                                                                      \
 		charged[s] = (FAULT == NOT_ZEROED -> charged[s] : 0); credit[s] = (FAULT == NOT_ZEROED -> credit[s] : 0); \
-		at = JOIN_STATE }                                                                                      \
+		at = JOIN_MAP }                                                                                        \
+	:: atomic { at == JOIN_MAP && RUNS(s) -> mapped[s] = 1; at = JOIN_STATE }                                         \
 	:: atomic { at == JOIN_STATE && RUNS(s) -> state[s] = USED; place[p] = s; at = IDLE }                          \
 	/* closefrom(3): the descriptor that carries hold is gone, and the driver's with it */                           \
 	:: atomic { CLOSES && at == IDLE && hold[s] == p + 1 && RUNS(s) -> hold[s] = NOBODY }                          \
@@ -118,7 +124,8 @@ byte life[SLOTS], hold[SLOTS];
 	/* member.c member_leave and empty; life.c life_release */                                                     \
 	:: atomic { at == IDLE && held[p] == 0 && RUNS(s) -> pending[s] = 0; at = LEAVE_WORD }                         \
 	:: atomic { at == LEAVE_WORD && RUNS(s) -> charged[s] = 0; credit[s] = 0; at = LEAVE_STATE }                   \
-	:: atomic { at == LEAVE_STATE && RUNS(s) -> state[s] = FREE; at = LEAVE_HOLD }                                 \
+	:: atomic { at == LEAVE_STATE && RUNS(s) -> state[s] = FREE; at = LEAVE_MAP }                                  \
+	:: atomic { at == LEAVE_MAP && RUNS(s) -> mapped[s] = 0; at = LEAVE_HOLD }                                     \
 	:: atomic { at == LEAVE_HOLD && RUNS(s) -> hold[s] = (hold[s] == p + 1 -> NOBODY : hold[s]); at = LEAVE_LIFE }                                 \
 	:: atomic { at == LEAVE_LIFE && RUNS(s) -> life[s] = NOBODY; place[p] = SLOTS; s = 0; at = OUT }               \
 	/* member.c forget, life.c life_claim */                                                                       \
@@ -143,12 +150,22 @@ byte life[SLOTS], hold[SLOTS];
 	:: atomic { at == EMPTY_WORD && RUNS(s) ->                                                                     \
 		charged[i] = (FAULT == NOT_ZEROED -> charged[i] : 0); credit[i] = (FAULT == NOT_ZEROED -> credit[i] : 0); \
 		at = EMPTY_STATE }                                                                                     \
-	:: atomic { at == EMPTY_STATE && RUNS(s) -> state[i] = FREE; at = UNCLAIM_HOLD }                               \
+	:: atomic { at == EMPTY_STATE && RUNS(s) -> state[i] = FREE;                                                       \
+		need = (FAULT == UNMAPPED_LATE); at = (need -> UNCLAIM_HOLD : EMPTY_MAP) }                             \
+	:: atomic { at == EMPTY_MAP && RUNS(s) -> mapped[i] = 0;                                                       \
+		if                                                                                                     \
+		:: need -> need = 0; TO_REST                                                                           \
+		:: else -> at = UNCLAIM_HOLD                                                                           \
+		fi }                                                                                                   \
 	/* life.c life_unclaim */                                                                                      \
 	:: atomic { at == UNCLAIM_HOLD && RUNS(s) ->                                                                   \
 		hold[i] = (FAULT == HOLD_IGNORED -> hold[i] : NOBODY); at = UNCLAIM_LIFE }                             \
 	:: atomic { at == UNCLAIM_LIFE && RUNS(s) ->                                                                   \
-		life[i] = (FAULT == LIFE_IGNORED -> life[i] : NOBODY); TO_REST;                                        \
+		life[i] = (FAULT == LIFE_IGNORED -> life[i] : NOBODY);                                                 \
+		if                                                                                                     \
+		:: need -> at = EMPTY_MAP                                                                              \
+		:: else -> TO_REST                                                                                     \
+		fi;                                                                                                    \
 		assert(life[0] != p + 1 || place[p] == 0); assert(life[1] != p + 1 || place[p] == 1) }                 \
 	/* a new program begins */                                                                                     \
 	:: atomic { dying[p] -> CLEAN; n = 0; s = 0; dying[p] = 0; place[p] = SLOTS; at = OUT }

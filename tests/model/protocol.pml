@@ -70,6 +70,7 @@
 #define GONE 14		/* no more: left, or never joined */
 #define STORE_BACK 15	/* the second step of TAKEN_BY_STORE and STRANGER_RAISES */
 #define LOOKED 16	/* read_slot: state was loaded */
+#define MAPPED 17	/* read_slot: the map was loaded */
 #define OWN 40		/* a model's own steps begin here */
 #define EPOCH 30	/* charge_credit: load epoch */
 #define LOCK 31		/* account.c lock_growing */
@@ -85,6 +86,9 @@
 /* struct cuquota_slot, record and header, as far as they matter. */
 COUNT charged[SLOTS], credit[SLOTS], pending[SLOTS];
 bit state[SLOTS];
+#if SPLIT_STATE
+bit mapped[SLOTS]; /* the tenant's map, behind its record */
+#endif
 COUNT limit = LIMIT;
 #if EPOCHS
 byte epoch;
@@ -355,8 +359,10 @@ proctype member(byte p; byte s)
 		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); BEGIN_SUM; at = PENDING }
 	:: atomic { at == PENDING && i == s && RUNS(s) -> read_word(s); NEXT_SLOT(s) }
 #if SPLIT_STATE
-	:: atomic { at == PENDING && i != s && state[i] == FREE && RUNS(s) -> NEXT_SLOT(s) }
-	:: atomic { at == PENDING && i != s && state[i] == USED && RUNS(s) -> at = LOOKED }
+	:: atomic { at == PENDING && i != s && !mapped[i] && RUNS(s) -> NEXT_SLOT(s) }
+	:: atomic { at == PENDING && i != s && mapped[i] && RUNS(s) -> at = MAPPED }
+	:: atomic { at == MAPPED && state[i] == FREE && RUNS(s) -> at = PENDING; NEXT_SLOT(s) }
+	:: atomic { at == MAPPED && state[i] == USED && RUNS(s) -> at = LOOKED }
 	:: atomic { at == LOOKED && RUNS(s) ->
 #else
 	/* Nobody moves into a slot of this model again: its state and its pending may be loaded at once. */

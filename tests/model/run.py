@@ -48,6 +48,7 @@ FIND = (
     ('life', 'HOLD_IGNORED', 'PROCS=2 DEATHS=1', True),
     ('life', 'LIFE_IGNORED', 'PROCS=2 DEATHS=1 CLOSES=1', True),
     ('life', 'NOT_ZEROED', 'PROCS=2 DEATHS=1', False),
+    ('life', 'UNMAPPED_LATE', 'PROCS=2 DEATHS=1', False),
     ('life', 'DRIVER_UNASKED', 'PROCS=2 DEATHS=1 LATE=1', False),
     ('life', 'JOINER_BLIND', 'PROCS=2 DEATHS=1 LATE=1', False),
     ('tighten', 'EPOCH_IGNORED', 'THREADS=2 MOST=2', True),
