@@ -61,13 +61,26 @@ static void in_child(void)
 	errno = kept;
 }
 
+/*
+ * Until one of the two has a lock of its own they share one, and a newborn child may long wait for a processor: so
+ * whichever is first takes its own.
+ */
+static void in_parent(void)
+{
+	const int kept = errno;
+
+	for (unsigned i = 0; i < HOLDS; i++)
+		inherit(&heirlooms[i]);
+	errno = kept;
+}
+
 void heir_leave(const struct segment *segment, const struct life_lock *lock, uint32_t group, off_t byte)
 {
 	struct heirloom *heirloom = NULL;
 
 	pthread_mutex_lock(&listing);
 	if (!listening)
-		listening = pthread_atfork(NULL, NULL, in_child) == 0;
+		listening = pthread_atfork(NULL, in_parent, in_child) == 0;
 	for (unsigned i = 0; i < HOLDS && !heirloom; i++)
 		if (!heirlooms[i].hold)
 			heirloom = &heirlooms[i];
