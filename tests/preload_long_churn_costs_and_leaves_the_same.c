@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 	end = measure("the first pairs again");
 	if (end.added < cost.added)
 		cost = end;
-	first = churn_all(1);
+	now = first = churn_all(1);
 	for (unsigned round = 2; round <= rounds(); round++)
 		now = churn_all(round);
 	end = measure("the last pairs");
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 	if (dearer(&end, &cost))
 		FAIL("a pair cost %.0f ns at first, %.0f of it added, and %.0f at last, %.0f of it",
 		     cost.with, cost.added, end.with, end.added);
-	/* The card's memory gets holes with time, and each more grain that is in use needs 1 KiB. */
+	/* The card's memory gets holes with time, and each more grain in use needs 1 KiB. */
 	more = now.grains > first.grains ? (now.grains - first.grains) * 9 / 8 : 0;
 	stays_small("the library's own memory, KiB,", first.own, now.own, 16 + more);
 	stays_small("memory beyond the bare driver's, KiB,", first.anonymous, now.anonymous,
