@@ -133,10 +133,12 @@ static double speed(struct client *set, unsigned each, long *sleeps)
 	for (int i = 0; i < PROGRAMS; i++)
 		client_say(&set[i], "%u", each);
 	for (int i = 0; i < PROGRAMS; i++) {
+		const char *line;
 		double took;
 		long slept;
 
-		CHECK_EQ(sscanf(client_line(&set[i], DEADLINE_MS) ?: "", "%lf %ld", &took, &slept), 2);
+		line = client_line(&set[i], DEADLINE_MS);
+		CHECK_EQ(sscanf(line ?: "", "%lf %ld", &took, &slept), 2);
 		cpu += took;
 		*sleeps += slept;
 	}
