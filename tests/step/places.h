@@ -17,6 +17,8 @@
 #define PLACES_MOST 262144
 #define CODE_MOST (1u << 20) /* bytes of our code */
 #define PASSINGS 2	     /* of an instruction, in one operation */
+#define AROUND 12	     /* places before and behind a load */
+#define ALWAYS 3	     /* the weight of those */
 #define ATTEMPTS 4	     /* at a place, on a busy machine */
 
 struct sweep {
@@ -35,8 +37,10 @@ struct sweep {
 	bool (*answered)(void *none);
 	/* Has what is shared changed since it was last asked? `returned`: from a call. */
 	bool (*changed)(bool returned);
-	/* Try all first passings there; may be NULL. */
-	bool (*always)(unsigned scene, const char *function);
+	/*
+	 * What a scene's victim loads that makes the places around it tried in each form; 0: none.
+	 */
+	uint32_t (*loads)(unsigned scene);
 	/* Ends all that `begin` began, the victim killed before. */
 	void (*end)(void);
 	/* At the place: ends or stops the victim, checks, and ends all. */
@@ -118,8 +122,11 @@ static void list_scene(const struct sweep *w, unsigned scene)
 	static uint8_t passed[CODE_MOST];
 	const struct stepped s = w->begin(scene);
 	struct place *last = NULL;
-	uint8_t weight = 1; /* of the next place */
-	bool ours = false;
+	const uint32_t loads = w->loads ? w->loads(scene) : 0;
+	const unsigned first = place_count;
+	unsigned around = 0; /* places yet to come that lie behind the load */
+	uint8_t weight = 1;  /* of the next place */
+	bool ours = false, loaded = false;
 
 	CHECK_LE(code.end - code.begin, (uint64_t)CODE_MOST);
 	memset(passed, 0, sizeof(passed));
@@ -145,8 +152,18 @@ static void list_scene(const struct sweep *w, unsigned scene)
 		last = NULL;
 		if (!ours && w->answered(NULL))
 			break;
+		if (loads && !loaded && came_from_ours && step_has_loaded(&s, loads)) {
+			loaded = true;
+			around = AROUND;
+			for (unsigned i = 1; i <= AROUND && place_count - i >= first; i++)
+				places[place_count - i].weight = ALWAYS;
+		}
 		if (!ours || passed[pc - code.begin] == PASSINGS)
 			continue;
+		if (around) {
+			around--;
+			weight = ALWAYS;
+		}
 		CHECK_LE(place_count, PLACES_MOST - 1u);
 		last = &places[place_count++];
 		*last = (struct place){(uint32_t)(pc - code.begin), (uint8_t)scene,
@@ -155,13 +172,8 @@ static void list_scene(const struct sweep *w, unsigned scene)
 	}
 	step_kill(&s);
 	w->end();
-}
-
-static bool is_always(const struct sweep *w, const struct place *p)
-{
-	const struct code_function *const f = code_at(code.begin + p->offset);
-
-	return w->always && p->nth == 1 && f && w->always(p->scene, f->name);
+	if (loads && !loaded)
+		FAIL("%s: the victim has not loaded %u", w->name(scene), loads);
 }
 
 /* Of `count` places evenly `wanted`; returns how many are left. */
@@ -182,15 +194,13 @@ static void choose(const struct sweep *w)
 	for (unsigned i = 0; i < place_count; i++) {
 		const struct place p = places[i];
 
-		if (is_always(w, &p) && forced < sizeof(always) / sizeof(always[0]))
+		if (p.weight == ALWAYS && forced < sizeof(always) / sizeof(always[0]))
 			always[forced++] = p;
 		else if (p.nth == 1 && p.weight >= (test_long() ? 1 : 2))
 			places[kept++] = p;
 		else if (test_long() && seen++ % w->others == 0)
 			places[kept++] = p;
 	}
-	if (w->always)
-		CHECK_GE(forced, 1u);
 	place_count = thin_out(places, kept, test_long() ? w->most : w->few);
 	memcpy(&places[place_count], always, forced * sizeof(always[0]));
 	place_count += forced;

@@ -49,12 +49,13 @@ static void stopped_at(unsigned index, unsigned turn, const struct stepped *s)
 	world_end();
 }
 
-/* Between its two loads of a slot whose owner commits: what a sum must never miss. */
-static bool between_loads(unsigned index, const char *function)
+/*
+ * The announcement of one that is about to commit: between its load and that of the word lies what
+ * a sum must never miss.
+ */
+static uint32_t announced_by_peer(unsigned index)
 {
-	return (sweep_scene(index)->traits & (PEER_COMMITS | VICTIM_HIGH)) ==
-		       (PEER_COMMITS | VICTIM_HIGH) &&
-	       !strcmp(function, "read_slot");
+	return sweep_scene(index)->traits & PEER_COMMITS ? 600 * MIB : 0;
 }
 
 int main(int argc, char **argv)
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
 	struct sweep w = {.done = {"stopped"},
 			  .turns = 1,
 			  .hit = stopped_at,
-			  .always = between_loads,
+			  .loads = announced_by_peer,
 			  .others = 4,
 			  .few = 30,
 			  .most = 2000};

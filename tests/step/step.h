@@ -100,6 +100,20 @@ TEST_USED static uint64_t step_return(const struct stepped *s)
 #endif
 }
 
+/* Has it a register whose lower half is `value`? */
+TEST_USED static bool step_has_loaded(const struct stepped *s, uint32_t value)
+{
+	struct user_regs_struct regs;
+	struct iovec area = {&regs, sizeof(regs)};
+	const unsigned long *const word = (const unsigned long *)&regs;
+
+	CHECK_SYS(ptrace(PTRACE_GETREGSET, s->pid, NT_PRSTATUS, &area));
+	for (unsigned i = 0; i < sizeof(regs) / sizeof(*word); i++)
+		if ((uint32_t)word[i] == value)
+			return true;
+	return false;
+}
+
 /* One instruction; false: it was the last. */
 TEST_USED static bool step_once(const struct stepped *s)
 {
