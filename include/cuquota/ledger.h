@@ -128,7 +128,7 @@ enum {
 
 /* One member. 64 bytes, one cache line: a grower reads one line for each. */
 struct cuquota_slot {
-	uint64_t word;	  /* charged in the low 32 bits, credit in the high: units; owner raises, anybody takes */
+	uint64_t word;	  /* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
 	uint32_t pending; /* units announced, not yet granted. Owner writes; a waiter sets CUQUOTA_WAITED by CAS */
 	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by joiner and forgetter, under its life byte */
 	uint32_t gen;	  /* raised by each joiner under the life byte, never lowered */
@@ -154,9 +154,17 @@ struct cuquota_detail {
 
 #define CUQUOTA_WAITED 0x80000000u /* in pending: somebody waits, wake on clearing */
 #define CUQUOTA_PENDING(pending) ((pending) & ~CUQUOTA_WAITED)
-#define CUQUOTA_CHARGED(word) ((uint32_t)(word))
-#define CUQUOTA_CREDIT(word) ((uint32_t)((word) >> 32))
-#define CUQUOTA_WORD(charged, credit) ((uint64_t)(credit) << 32 | (uint32_t)(charged))
+
+/*
+ * Two counts of 28 bits, 16 TiB each, and a tag that the owner changes whenever it adopts new rules: a thread of the
+ * owner that read the word before cannot swap it after, even where both counts are the same again.
+ */
+#define CUQUOTA_COUNT_MAX 0x0fffffffu
+#define CUQUOTA_CHARGED(word) ((uint32_t)(word) & CUQUOTA_COUNT_MAX)
+#define CUQUOTA_CREDIT(word) ((uint32_t)((word) >> 28) & CUQUOTA_COUNT_MAX)
+#define CUQUOTA_TAG(word) ((uint32_t)((word) >> 56))
+#define CUQUOTA_WORD(charged, credit, tag) \
+	((uint64_t)(tag) << 56 | (uint64_t)(credit) << 28 | (uint32_t)(charged))
 
 #define CUQUOTA_AT(type, field, offset) \
 	_Static_assert(__builtin_offsetof(struct type, field) == (offset), #type "." #field)

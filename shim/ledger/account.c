@@ -58,13 +58,18 @@ void account_note_peak(struct member *member, uint32_t charged)
 		__atomic_store_n(&detail->peak, charged, __ATOMIC_RELAXED);
 }
 
+static uint64_t without_credit(uint64_t word)
+{
+	return CUQUOTA_WORD(CUQUOTA_CHARGED(word), 0, CUQUOTA_TAG(word));
+}
+
 /* Nobody but the owner raises; this only ever lowers. */
 static void take_credit(struct cuquota_slot *slot)
 {
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
 
 	while (CUQUOTA_CREDIT(word) &&
-	       !__atomic_compare_exchange_n(&slot->word, &word, CUQUOTA_WORD(CUQUOTA_CHARGED(word), 0), false,
+	       !__atomic_compare_exchange_n(&slot->word, &word, without_credit(word), false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 }
@@ -133,7 +138,7 @@ static void commit(struct cuquota_slot *slot, uint32_t units)
 {
 	POINT("account.committing");
 	/* Into the high half only: credit. What a stranger takes meanwhile is not disturbed. */
-	__atomic_add_fetch(&slot->word, CUQUOTA_WORD(0, units), __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&slot->word, CUQUOTA_WORD(0, units, 0), __ATOMIC_SEQ_CST);
 	TRACE("committed", TRACE_OWN, units, 0);
 	POINT("account.committed");
 }
@@ -143,11 +148,16 @@ static void commit(struct cuquota_slot *slot, uint32_t units)
 static void adopt_epoch(struct member *member)
 {
 	uint32_t epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
+	uint64_t *const word = &member_slot(member)->word;
+	uint64_t now = __atomic_load_n(word, __ATOMIC_SEQ_CST), next;
 
 	if (epoch == member->epoch)
 		return;
 	__atomic_store_n(&member->mark, 0, __ATOMIC_RELAXED);
-	take_credit(member_slot(member));
+	/* The tag changes also where there is no credit: a refund in flight would else bring some back. */
+	do
+		next = CUQUOTA_WORD(CUQUOTA_CHARGED(now), 0, (uint8_t)epoch);
+	while (!__atomic_compare_exchange_n(word, &now, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	POINT("account.credit_dropped");
 	__atomic_store_n(&member->epoch, epoch, __ATOMIC_RELAXED);
 }
@@ -254,13 +264,21 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 	for (;;) {
 		enum verdict verdict;
 		uint32_t credit;
+		uint64_t word;
 
 		adopt_epoch(member);
 		if (account_charge_credit(member, units))
 			return 0;
-		credit = CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_SEQ_CST));
+		word = __atomic_load_n(&member_slot(member)->word, __ATOMIC_SEQ_CST);
+		credit = CUQUOTA_CREDIT(word);
 		if (credit >= units)
 			continue;
+		if (units > CUQUOTA_COUNT_MAX - CUQUOTA_CHARGED(word)) {
+			/* No device has so much; the counts could not hold it. */
+			sum_take(member->segment, member->tenant, member->slot, &sum);
+			explain(member, &sum, units, VERDICT_LIMIT, refusal);
+			return -EDQUOT;
+		}
 		verdict = try_grow(member, units - credit, begin, &sum);
 		/* A grant that others took back before it was charged, as a refused one may, is asked for again. */
 		if (verdict == VERDICT_RACE || (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
@@ -310,7 +328,7 @@ void account_refund(struct member *member, uint32_t units)
 		/* More than the mark may just have been granted to another thread: that is left alone. */
 		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit
 											 : mark;
-		next = CUQUOTA_WORD(charged - units, keep);
+		next = CUQUOTA_WORD(charged - units, keep, CUQUOTA_TAG(word));
 		POINT("account.refunding");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	TRACE("refunded", member->slot, units, keep);
@@ -326,9 +344,11 @@ void account_force(struct member *member, uint32_t units)
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
 
 	do {
-		uint64_t charged = (uint64_t)CUQUOTA_CHARGED(word) + units;
+		const uint64_t charged = (uint64_t)CUQUOTA_CHARGED(word) + units;
+		const uint64_t most = CUQUOTA_COUNT_MAX - CUQUOTA_CREDIT(word);
 
-		next = CUQUOTA_WORD(charged < UINT32_MAX ? (uint32_t)charged : UINT32_MAX, CUQUOTA_CREDIT(word));
+		next = CUQUOTA_WORD(charged < most ? charged : most, CUQUOTA_CREDIT(word),
+				    CUQUOTA_TAG(word));
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	POINT("account.forced");
 	account_note_peak(member, CUQUOTA_CHARGED(next));

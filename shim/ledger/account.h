@@ -45,7 +45,8 @@ static inline bool account_charge_credit(struct member *member, uint32_t units)
 		if (__atomic_load_n(member->rules, __ATOMIC_SEQ_CST) !=
 		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			return false;
-		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word) + units, CUQUOTA_CREDIT(word) - units);
+		/* From one count into the other; neither can overflow, as their sum does not change. */
+		next = word + CUQUOTA_WORD(units, 0, 0) - CUQUOTA_WORD(0, units, 0);
 		POINT("account.charging");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	TRACE("charged", member->slot, units, 0);

@@ -17,17 +17,19 @@ struct reading {
 	uint64_t word;
 };
 
-static bool read_slot(const struct segment *segment, const struct cuquota_slot *slot,
+static bool read_slot(const struct segment *segment, const struct segment_walk *walk,
 		      struct reading *reading)
 {
+	const struct cuquota_slot *const slot = walk->slot;
+
 	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
 		return false;
 	reading->tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
 	reading->pending = CUQUOTA_PENDING(__atomic_load_n(&slot->pending, __ATOMIC_SEQ_CST));
-	TRACE("read_pending", index, reading->pending, 0);
+	TRACE("read_pending", walk->index, reading->pending, 0);
 	POINT("sum.between");
 	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
-	TRACE("read_word", index, CUQUOTA_CHARGED(reading->word), CUQUOTA_CREDIT(reading->word));
+	TRACE("read_word", walk->index, CUQUOTA_CHARGED(reading->word), CUQUOTA_CREDIT(reading->word));
 	return segment_has_tenant(segment, reading->tenant);
 }
 
@@ -89,7 +91,7 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, walk.slot, &reading))
+		if (!read_slot(segment, &walk, &reading))
 			continue;
 		if (walk.index == self)
 			reading.pending = 0;
@@ -177,7 +179,7 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, walk.slot, &reading))
+		if (!read_slot(segment, &walk, &reading))
 			continue;
 		if (reading.tenant == tenant) {
 			sum->members++;
@@ -242,7 +244,7 @@ void account_watch(const struct member *member, struct account_watch *watch)
 	     segment_step(&walk);) {
 		struct reading reading;
 
-		if (!read_slot(segment, walk.slot, &reading))
+		if (!read_slot(segment, &walk, &reading))
 			continue;
 		watch->charged += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
 		if (walk.index == member->slot)
