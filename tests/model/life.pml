@@ -10,7 +10,7 @@
  * then a joiner that finds the slot used under its locks, since it was free when it was chosen (take_slot does not look
  * again, and need not without LATE).
  *
- * A sum looks at the slots that the tenant's map names (member.c map_slot, segment.h segment_next).
+ * A sum looks at the slots that the tenant's map names (member.c map_slot, segment.h segment_walk).
  *
  * Leaves out: the tests before a claim (life_test), which only save claims; when sweeps are due: anybody may forget
  * at any time when not charging; tenants; gen, which only tells a lost place.
@@ -168,7 +168,7 @@ byte life[SLOTS], hold[SLOTS];
 		fi;                                                                                                    \
 		assert(life[0] != p + 1 || place[p] == 0); assert(life[1] != p + 1 || place[p] == 1) }                 \
 	/* a new program begins */                                                                                     \
-	:: atomic { dying[p] -> CLEAN; n = 0; s = 0; dying[p] = 0; place[p] = SLOTS; at = OUT }
+	:: atomic { dying[p] -> CLEAN; FORGET_MAP; n = 0; s = 0; dying[p] = 0; place[p] = SLOTS; at = OUT }
 
 #include "protocol.pml"
 

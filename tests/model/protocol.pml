@@ -70,7 +70,7 @@
 #define GONE 14		/* no more: left, or never joined */
 #define STORE_BACK 15	/* the second step of TAKEN_BY_STORE and STRANGER_RAISES */
 #define LOOKED 16	/* read_slot: state was loaded */
-#define MAPPED 17	/* read_slot: the map was loaded */
+#define MAP 17		/* segment.h segment_step: load the map of 64 slots */
 #define OWN 40		/* a model's own steps begin here */
 #define EPOCH 30	/* charge_credit: load epoch */
 #define LOCK 31		/* account.c lock_growing */
@@ -114,13 +114,22 @@ bit requests;
 #else
 #define LOCALS_EPOCH
 #endif
+#if SPLIT_STATE
+#define LOCALS_MAP ; byte map = 0
+#define FORGET_MAP map = 0
+#define TO_SUM MAP
+#else
+#define LOCALS_MAP
+#define FORGET_MAP skip
+#define TO_SUM PENDING
+#endif
 #if TENANTS > 1
 #define LOCALS_TENANT \
 	; byte used_other = 0, pend_other = 0, low_other = NONE, promise = 0; bit present = 0, summing = 0
 #else
 #define LOCALS_TENANT
 #endif
-#define THREAD_LOCALS LOCALS LOCALS_EPOCH LOCALS_TENANT THREAD_MORE
+#define THREAD_LOCALS LOCALS LOCALS_EPOCH LOCALS_MAP LOCALS_TENANT THREAD_MORE
 #define CLEAN i = 0; low = NONE; verdict = 0; recovered = 0; waits = 0; stolen = 0; need = 0; used = 0; pend = 0
 
 #if TENANTS > 1
@@ -184,6 +193,7 @@ inline after_sum(s)
 {
 	judge();
 	NOTE_ROOM;
+	FORGET_MAP;
 	i = 0; used = 0; pend = 0;
 	if
 	:: verdict == GRANT -> at = (FAULT == CLEARS_FIRST -> CLEAR : COMMIT); low = NONE
@@ -202,7 +212,7 @@ inline after_sum(s)
 	:: verdict == RACE && waits < WAITS -> waits++;
 		if
 		:: low < s -> at = RETRACT /* with verdict RACE: asks anew */
-		:: low > s -> at = PENDING /* keeps its own, and looks again for a lower one */
+		:: low > s -> at = TO_SUM /* keeps its own, and looks again for a lower one */
 		fi;
 		low = NONE
 #endif
@@ -356,13 +366,12 @@ proctype member(byte p; byte s)
 	/* account.c try_grow */
 	:: atomic { at == ANNOUNCE && RUNS(s) ->
 		SEEN(S_ANNOUNCED, s, need)
-		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); BEGIN_SUM; at = PENDING }
+		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); BEGIN_SUM; at = TO_SUM }
 	:: atomic { at == PENDING && i == s && RUNS(s) -> read_word(s); NEXT_SLOT(s) }
 #if SPLIT_STATE
-	:: atomic { at == PENDING && i != s && !mapped[i] && RUNS(s) -> NEXT_SLOT(s) }
-	:: atomic { at == PENDING && i != s && mapped[i] && RUNS(s) -> at = MAPPED }
-	:: atomic { at == MAPPED && state[i] == FREE && RUNS(s) -> at = PENDING; NEXT_SLOT(s) }
-	:: atomic { at == MAPPED && state[i] == USED && RUNS(s) -> at = LOOKED }
+	:: atomic { at == MAP && RUNS(s) -> map = mapped[0] + 2 * mapped[1]; at = PENDING }
+	:: atomic { at == PENDING && i != s && (!(map & (1 << i)) || state[i] == FREE) && RUNS(s) -> NEXT_SLOT(s) }
+	:: atomic { at == PENDING && i != s && (map & (1 << i)) && state[i] == USED && RUNS(s) -> at = LOOKED }
 	:: atomic { at == LOOKED && RUNS(s) ->
 #else
 	/* Nobody moves into a slot of this model again: its state and its pending may be loaded at once. */
@@ -403,7 +412,7 @@ proctype member(byte p; byte s)
 		fi }
 #if PATIENT
 	:: atomic { at == WAIT && RUNS(s) && (low < s -> pending[low] == 0 : KEEPING_ENDS) ->
-		at = (low > s -> PENDING : TO_CHARGE); need = (low > s -> need : 0); low = NONE; verdict = 0 }
+		at = (low > s -> TO_SUM : TO_CHARGE); need = (low > s -> need : 0); low = NONE; verdict = 0 }
 #endif
 	/* account.c recover */
 	:: atomic { at == SWEEP && SWEPT(s) && RUNS(s) -> at = TAKE }
