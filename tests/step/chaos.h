@@ -273,7 +273,7 @@ static void judge(struct client *c, const char *what, bool guaranteed)
  */
 static int chaos(int argc, char **argv, bool together)
 {
-	const char *const seed = getenv("SEED"), *const seconds = getenv("SECONDS");
+	const char *const seed = getenv("SEED"), *const seconds = getenv("CHAOS_SECONDS");
 	const char *const request = "512M";
 	struct client promised, crowded;
 	char megabytes[16];

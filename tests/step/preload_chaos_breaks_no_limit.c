@@ -6,9 +6,9 @@
  * were not hurt waited no longer than their budget beyond what the machine costs; and at the end
  * cards and ledgers are empty, no slot, file or process left.
  *
- * SEED=n repeats a run as far as the machine does. SECONDS=n takes so long.
+ * SEED=n repeats a run as far as the machine does. CHAOS_SECONDS=n takes so long.
  *
- * timeout: 60 long: yes
+ * timeout: 60
  */
 #include "step/chaos.h"
 

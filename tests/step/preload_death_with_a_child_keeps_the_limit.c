@@ -4,9 +4,10 @@
  * of the driver's files, nobody gets their memory before the card has it back, so no tenant ever
  * holds more than its limit.
  *
- * SEED=n repeats a run as far as the machine does. SECONDS=n takes so long.
+ * SEED=n repeats a run as far as the machine does. CHAOS_SECONDS=n takes so long.
  *
- * timeout: 60 long: yes
+ * timeout: 60
+ * long: yes
  */
 #include "step/chaos.h"
 
