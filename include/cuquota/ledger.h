@@ -1,32 +1,38 @@
 /*
  * The layout of a ledger: the shared-memory file of one device, <dir>/<UUID>.ledger.
  *
- * Owns: the byte layout, nothing else. Fixed-width fields only; this header needs <stdint.h> and no more.
- * Promise: header, tenant record and slot keep their offsets for ever; what is added goes behind them, is
- * announced by a feature bit, and is found by the strides and offsets in the header, so that two releases
- * share one file. All fields that change are changed through __atomic builtins; there are no pointers.
+ * Owns: the byte layout, nothing else. Fixed-width fields only; this header needs <stdint.h> and no
+ * more.
+ * Promise: header, tenant record and slot keep their offsets for ever; what is added goes behind
+ * them, is announced by a feature bit, and is found by the strides and offsets in the header, so
+ * that two releases share one file. All fields that change are changed through __atomic builtins;
+ * there are no pointers.
  *
  * The protocol
  * ------------
- * A tenant's use is the sum of (charged + credit) over its slots. There is no total and no lock, so a death
- * at any instruction leaves nothing to repair.
+ * A tenant's use is the sum of (charged + credit) over its slots. There is no total and no lock, so
+ * a death at any instruction leaves nothing to repair.
  *
- *   Who raises what.   Only a slot's owner raises the sum of its word. Anybody may lower its credit by
- *                      compare-and-swap. charge moves credit to charged, refund moves it back; both leave
- *                      the sum as it is, and so need to look at nobody.
- *   Growing.           The owner announces the rise in `pending` (sequentially consistent), then sums all
- *                      slots that its rules bind, `pending` before `word` of each, and commits (raises
- *                      credit, then clears pending) only if the sum with every announcement holds.
- *                      Of two growers at least one sees the other's announcement. A slot that commits between
- *                      the two loads is counted twice, never missed: the sum errs upwards only.
- *   Standing back.     If only announcements stand in the way, the higher-numbered slot takes its own back and
- *                      waits for the lower one; the lowest keeps its own. Waits are bounded.
- *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch` and takes the credit of
- *                      those bound. A charge reads word, then epoch, then swaps word, and goes to grow when the epoch
- *                      is not that of its credit: credit granted under an older rule is never used, so nobody has
- *                      to wait for a grower that summed before and commits after.
- *   Death.             Told by kernel file locks only (life and hold, see shim/ledger/life.h). The dead slot is
- *                      zeroed by whoever holds both its locks; until then its bytes count, which errs upwards.
+ *   Who raises what.   Only a slot's owner raises the sum of its word. Anybody may lower its credit
+ *                      by compare-and-swap. charge moves credit to charged, refund moves it back;
+ *                      both leave the sum as it is, and so need to look at nobody.
+ *   Growing.           The owner announces the rise in `pending` (sequentially consistent), then
+ *                      sums all slots that its rules bind, `pending` before `word` of each, and
+ *                      commits (raises credit, then clears pending) only if the sum with every
+ *                      announcement holds. Of two growers at least one sees the other's
+ *                      announcement. A slot that commits between the two loads is counted twice,
+ *                      never missed: the sum errs upwards only.
+ *   Standing back.     If only announcements stand in the way, the higher-numbered slot takes its
+ *                      own back and waits for the lower one; the lowest keeps its own. Waits are
+ *                      bounded.
+ *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch` and takes
+ *                      the credit of those bound. A charge reads word, then epoch, then swaps word,
+ *                      and goes to grow when the epoch is not that of its credit: credit granted
+ *                      under an older rule is never used, so nobody has to wait for a grower that
+ *                      summed before and commits after.
+ *   Death.             Told by kernel file locks only (life and hold, see shim/ledger/life.h). The
+ *                      dead slot is zeroed by whoever holds both its locks; until then its bytes
+ *                      count, which errs upwards.
  */
 #ifndef CUQUOTA_LEDGER_H
 #define CUQUOTA_LEDGER_H
@@ -36,8 +42,9 @@
 #define CUQUOTA_MAGIC "CUQUOTA" /* 8 bytes with its NUL */
 #define CUQUOTA_LAYOUT 1u	/* raised only when an old reader would misread a frozen field */
 
-#define CUQUOTA_UNIT 65536u	/* bytes: what word and pending count in */
-#define CUQUOTA_MEMBERS 4096u	/* slots of a file made by this release; readers use the header's count */
+#define CUQUOTA_UNIT 65536u /* bytes: what word and pending count in */
+/* slots of a file of this release; readers use the header's count */
+#define CUQUOTA_MEMBERS 4096u
 #define CUQUOTA_TENANTS 256u	/* likewise */
 #define CUQUOTA_NAME 128	/* bytes of a tenant's name, its NUL included */
 #define CUQUOTA_UUID_TEXT 48	/* bytes of a device's name "GPU-…" or "MIG-…", its NUL included */
@@ -74,27 +81,36 @@ struct cuquota_header {
 	uint64_t features;	      /* CUQUOTA_MAPS; unknown bits are ignored */
 	char uuid[CUQUOTA_UUID_TEXT]; /* the device */
 	uint64_t device_bytes;	      /* physical memory, bytes, as the driver says */
-	uint8_t boot_id[16];	      /* of the kernel that ran when the file was made; times below are of that boot */
+	/* of the kernel that ran when the file was made; times below are of that boot */
+	uint8_t boot_id[16];
 	uint8_t reserved0[104];
 
 	/* Read on every path, written seldom: a cache line of their own. */
-	uint32_t epoch;	       /* any tightening raises it, never lowered; whoever holds the settle byte */
-	uint32_t members_high; /* slots at or above it were never used; anybody raises it by CAS, never lowered */
-	uint32_t requests;     /* not 0: some tenant has had a request, so the device must be summed; never lowered */
-	uint32_t tenants_high; /* records at or above it were never used; raised under the settle byte, never lowered */
+	/* any tightening raises it, never lowered; whoever holds the settle byte */
+	uint32_t epoch;
+	uint32_t members_high; /* slots at or above it were never used; anybody raises it by CAS,
+				  never lowered */
+	/* not 0: some tenant has had a request, so the device must be summed; never lowered */
+	uint32_t requests;
+	uint32_t tenants_high; /* records at or above it were never used; raised under the settle
+				  byte, never lowered */
 	uint8_t reserved1[48];
 
 	/* Written by sweeps. */
-	uint64_t swept_ns;	/* CLOCK_MONOTONIC when the newest sweep began; CAS by the one who will sweep */
-	uint64_t swept_done_ns; /* begin of the newest sweep that ended; raised by CAS, never lowered */
-	uint64_t sweep_cost_ns; /* how long it took; plain store, a stale value only spaces sweeps differently */
+	/* CLOCK_MONOTONIC when the newest sweep began; CAS by the one who will sweep */
+	uint64_t swept_ns;
+	uint64_t swept_done_ns; /* begin of the newest sweep that ended; raised by CAS, never
+				   lowered */
+	uint64_t sweep_cost_ns; /* how long it took; plain store, a stale value only spaces sweeps
+				   differently */
 	uint64_t forgotten_ns;	/* when a member was last forgotten; plain store, later wins */
 	uint8_t reserved2[32];
 
-	/* What members learned about this device and driver; each is one atomic word, later wins. */
+	/* What members learned about this device and driver; one atomic word each, later wins. */
 	uint32_t context_units;	 /* the largest cost of a context seen alone, 0 not seen */
 	uint32_t context_driver; /* the driver version it was seen on */
-	uint32_t small_returns;	 /* 1: the driver gives an emptied grain back, 2: it keeps it, 0: not seen */
+	/* 1: the driver gives an emptied grain back, 2: it keeps it, 0: not seen */
+	uint32_t small_returns;
 	uint8_t reserved3[52];
 };
 
@@ -102,19 +118,22 @@ struct cuquota_header {
 struct cuquota_tenant {
 	uint32_t state;	  /* 0 free, 1 used; published last on making, by release store */
 	uint32_t flags;	  /* CUQUOTA_ADMINISTERED; under the settle byte */
-	uint64_t limit;	  /* bytes, CUQUOTA_NONE without; stored under the settle byte, loaded by anybody */
+	uint64_t limit;	  /* bytes, CUQUOTA_NONE without; stored under the settle byte, loaded by
+			     anybody */
 	uint64_t request; /* bytes, 0 without; likewise */
 	uint64_t keep_ns; /* how long the request outlives the last member; likewise */
-	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; see keep_ns */
+	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; see
+			     keep_ns */
 	uint8_t reserved0[24];
 	char name[CUQUOTA_NAME]; /* written before state */
 	uint8_t reserved1[64];
 };
 
 /*
- * With this feature each record is followed by one bit for each slot, in 64-bit words, so that summing a tenant need
- * not look at all slots. Set by a joiner before its slot is used, cleared by whoever freed it, both under the slot's
- * locks: a slot in use has its bit; a bit says nothing without the slot. The record's stride has room for it.
+ * With this feature each record is followed by one bit for each slot, in 64-bit words, so that
+ * summing a tenant need not look at all slots. Set by a joiner before its slot is used, cleared by
+ * whoever freed it, both under the slot's locks: a slot in use has its bit; a bit says nothing
+ * without the slot. The record's stride has room for it.
  */
 #define CUQUOTA_MAPS 1u
 #define CUQUOTA_MAP_WORDS(members) (((members) + 63u) / 64u)
@@ -128,9 +147,12 @@ enum {
 
 /* One member. 64 bytes, one cache line: a grower reads one line for each. */
 struct cuquota_slot {
-	uint64_t word;	  /* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
-	uint32_t pending; /* units announced, not yet granted. Owner writes; a waiter sets CUQUOTA_WAITED by CAS */
-	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by joiner and forgetter, under its life byte */
+	/* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
+	uint64_t word;
+	uint32_t pending; /* units announced, not yet granted. Owner writes; a waiter sets
+			     CUQUOTA_WAITED by CAS */
+	uint32_t state;	  /* CUQUOTA_FREE or _USED; stored last by joiner and forgetter, under its
+			     life byte */
 	uint32_t gen;	  /* raised by each joiner under the life byte, never lowered */
 	uint32_t tenant;  /* index of the tenant; written before state */
 	uint8_t reserved[40];
@@ -143,11 +165,13 @@ struct cuquota_detail {
 	uint64_t pid_namespace;		   /* inode of that namespace */
 	uint64_t joined_ns;		   /* CLOCK_MONOTONIC */
 	char command[16];		   /* as the kernel names the process */
-	uint32_t family[CUQUOTA_FAMILIES]; /* charged by kind, units; linear is what the others leave of charged */
+	uint32_t family[CUQUOTA_FAMILIES]; /* charged by kind, units; linear is what the others
+					      leave of charged */
 	uint64_t refused_limit;		   /* how often, by the own limit */
 	uint64_t refused_guarantee;	   /* by another's request */
 	uint64_t refused_driver;	   /* by the driver, after we granted */
-	uint64_t over;			   /* bytes that a context or module took beyond what was granted */
+	/* bytes that a context or module took beyond what was granted */
+	uint64_t over;
 	uint8_t reserved[24];
 	uint8_t reserved1[96];
 };
@@ -156,11 +180,12 @@ struct cuquota_detail {
 #define CUQUOTA_PENDING(pending) ((pending) & ~CUQUOTA_WAITED)
 
 /*
- * Two counts of 28 bits, 16 TiB each, and a tag that the owner changes whenever it adopts new rules: a thread of the
- * owner that read the word before cannot swap it after, even where both counts are the same again.
+ * Two counts of 28 bits, 16 TiB each, and a tag that the owner changes whenever it adopts new
+ * rules: a thread of the owner that read the word before cannot swap it after, even where both
+ * counts are the same again.
  */
 #define CUQUOTA_COUNT_MAX 0x0fffffffu
-#define CUQUOTA_CHARGED(word) ((uint32_t)(word) & CUQUOTA_COUNT_MAX)
+#define CUQUOTA_CHARGED(word) (CUQUOTA_COUNT_MAX & (uint32_t)(word))
 #define CUQUOTA_CREDIT(word) ((uint32_t)((word) >> 28) & CUQUOTA_COUNT_MAX)
 #define CUQUOTA_TAG(word) ((uint32_t)((word) >> 56))
 #define CUQUOTA_WORD(charged, credit, tag) \

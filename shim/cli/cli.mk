@@ -4,7 +4,7 @@ $(BUILD)/cuquota.1: $(BUILD)/cuquota
 	$(call say,MAN,$@)
 	$(Q)$< help --man > $@
 
-READER_SRC := shim/cli/reader.c $(wildcard shim/base/*.c) shim/ledger/segment.c shim/ledger/life.c shim/ledger/lockfile.c shim/ledger/heir.c
+READER_SRC := shim/cli/reader.c $(wildcard shim/base/*.c) shim/ledger/segment.c shim/ledger/folder.c shim/ledger/why.c shim/ledger/life.c shim/ledger/lockfile.c shim/ledger/heir.c
 $(BUILD)/libcuquota_reader.a: $(call obj,$(READER_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

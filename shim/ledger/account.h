@@ -1,7 +1,9 @@
 /*
- * A member's account. Owns: charge, refund, grow, and the sums behind every figure that is shown; the door to futex.
- * Promise: charge and refund never wait; grow waits at most 60 ms in all; the rules hold at every instant whoever
- * dies or stops; credit belongs to nobody until it is charged. May be called from any thread; never calls CUDA.
+ * A member's account. Owns: charge, refund, grow, and the sums behind every figure that is shown;
+ * the door to futex.
+ * Promise: charge and refund never wait; grow waits at most 60 ms in all; the rules hold at every
+ * instant whoever dies or stops; credit belongs to nobody until it is charged. May be called from
+ * any thread; never calls CUDA.
  */
 #ifndef CUQUOTA_ACCOUNT_H
 #define CUQUOTA_ACCOUNT_H
@@ -31,8 +33,9 @@ void account_note_peak(struct member *member, uint32_t charged);
 /*
  * Charge out of credit; false where that is short, or was granted under other rules.
  *
- * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all credit: if our load of
- * the epoch came before that, the swap fails on the word it changed, or came before it and was granted in time.
+ * Word before epoch, then the swap of word. Whoever tightens raises the epoch, then takes all
+ * credit: if our load of the epoch came before that, the swap fails on the word it changed, or came
+ * before it and was granted in time.
  */
 static inline bool account_charge_credit(struct member *member, uint32_t units)
 {
@@ -45,13 +48,16 @@ static inline bool account_charge_credit(struct member *member, uint32_t units)
 		if (__atomic_load_n(member->rules, __ATOMIC_SEQ_CST) !=
 		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			return false;
-		/* From one count into the other; neither can overflow, as their sum does not change. */
+		/* From one count into the other; neither can overflow, as their sum does not
+		 * change. */
 		next = word + CUQUOTA_WORD(units, 0, 0) - CUQUOTA_WORD(0, units, 0);
 		POINT("account.charging");
-	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 	TRACE("charged", member->slot, units, 0);
 	POINT("account.charged");
-	if (__builtin_expect(CUQUOTA_CHARGED(next) > __atomic_load_n(&member->peak, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(
+		    CUQUOTA_CHARGED(next) > __atomic_load_n(&member->peak, __ATOMIC_RELAXED), 0))
 		account_note_peak(member, CUQUOTA_CHARGED(next));
 	return true;
 }
@@ -60,18 +66,22 @@ static inline bool account_charge_credit(struct member *member, uint32_t units)
 int account_grow(struct member *member, uint32_t units, struct refusal *refusal);
 
 /*
- * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be NULL). Before it
- * refuses it forgets the dead and takes back idle credit.
+ * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be
+ * NULL). Before it refuses it forgets the dead and takes back idle credit.
  */
 static inline int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
 {
-	return __builtin_expect(account_charge_credit(member, units), 1) ? 0 : account_grow(member, units, refusal);
+	return __builtin_expect(account_charge_credit(member, units), 1)
+		       ? 0
+		       : account_grow(member, units, refusal);
 }
 /* Move them out again: kept as credit up to a mark, dropped beyond. */
 void account_refund(struct member *member, uint32_t units);
-/* Charge what the driver has taken already. Never refused: may go beyond the limit; later charges are then refused. */
+/* Charge what the driver has taken already. Never refused: may go beyond the limit; later charges
+ * are then refused. */
 void account_force(struct member *member, uint32_t units);
-/* Units that a charge would get at this moment, idle credit of others counted as free. A hint: others race. */
+/* Units that a charge would get at this moment, idle credit of others counted as free. A hint:
+ * others race. */
 uint32_t account_room(const struct member *member);
 
 /* What one tenant has; bytes. Without a lock: right to within what changes during the call. */
@@ -86,7 +96,8 @@ struct account_use {
 };
 int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use);
 
-/* Sums over the device, and whether anybody else's account moved since: for measurements made alone. */
+/* Sums over the device, and whether anybody else's account moved since: for measurements made
+ * alone. */
 struct account_watch {
 	uint64_t charged; /* bytes of all members, the watcher included */
 	uint64_t others;  /* of all but the watcher */
@@ -96,8 +107,9 @@ void account_watch(const struct member *member, struct account_watch *watch);
 bool account_undisturbed(const struct member *member, const struct account_watch *watch);
 
 /*
- * Take back the credit of all slots of `tenant` (UINT32_MAX: of all tenants) but slot `except` (UINT32_MAX: none). For
- * whoever tightens a rule, after raising the epoch, and before a refusal. Never waits.
+ * Take back the credit of all slots of `tenant` (UINT32_MAX: of all tenants) but slot `except`
+ * (UINT32_MAX: none). For whoever tightens a rule, after raising the epoch, and before a refusal.
+ * Never waits.
  */
 void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except);
 

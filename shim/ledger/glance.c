@@ -15,7 +15,8 @@ uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 		const struct cuquota_slot *const slot = walk.slot;
 		const uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 
-		/* A slot that changes hands meanwhile was free or another's a moment ago: either answer is right. */
+		/* A slot that changes hands meanwhile was free or another's a moment ago: either
+		 * answer is right. */
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == CUQUOTA_USED &&
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
 			charged += CUQUOTA_CHARGED(word);
@@ -31,6 +32,7 @@ bool glance_swept(const struct segment *segment)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	/* Its time may lie behind the coarse clock by that tick, but not more: that is of another boot. */
+	/* Its time may lie behind the coarse clock by that tick, but not more: that is of another
+	 * boot. */
 	return ns + (50000000u - SWEPT_NS) >= swept && (ns < swept || ns - swept < SWEPT_NS);
 }

@@ -1,6 +1,6 @@
 /*
- * Figures that programs ask for often, at a glance. Owns: what a tenant has charged, and whether the
- * dead are forgotten lately, each by as little as will do. Promise: the same as account_use and
+ * Figures that programs ask for often, at a glance. Owns: what a tenant has charged, and whether
+ * the dead are forgotten lately, each by as little as will do. Promise: the same as account_use and
  * member_sweep_now would say. Writes nothing, never waits, makes no system call.
  */
 #ifndef CUQUOTA_GLANCE_H

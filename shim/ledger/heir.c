@@ -39,7 +39,8 @@ static void inherit(const struct heirloom *heirloom)
 	const int hold = __atomic_load_n(&heirloom->hold, __ATOMIC_ACQUIRE) - 1;
 	int file;
 
-	/* An application may have closed the number, with the driver's, and have another file there. */
+	/* An application may have closed the number, with the driver's, and have another file
+	 * there. */
 	if (hold < 0 || !is_file(hold, heirloom))
 		return;
 	file = open(heirloom->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -50,7 +51,8 @@ static void inherit(const struct heirloom *heirloom)
 	close(file);
 }
 
-/* Only calls that may be made between fork and exec: the parent's other threads may have had any lock. */
+/* Only calls that may be made between fork and exec: the parent's other threads may have had any
+ * lock. */
 static void in_child(void)
 {
 	const int kept = errno;
@@ -62,8 +64,8 @@ static void in_child(void)
 }
 
 /*
- * Until one of the two has a lock of its own they share one, and a newborn child may long wait for a processor: so
- * whichever is first takes its own.
+ * Until one of the two has a lock of its own they share one, and a newborn child may long wait for
+ * a processor: so whichever is first takes its own.
  */
 static void in_parent(void)
 {
@@ -74,7 +76,8 @@ static void in_parent(void)
 	errno = kept;
 }
 
-void heir_leave(const struct segment *segment, const struct life_lock *lock, uint32_t group, off_t byte)
+void heir_leave(const struct segment *segment, const struct life_lock *lock, uint32_t group,
+		off_t byte)
 {
 	struct heirloom *heirloom = NULL;
 
@@ -85,7 +88,8 @@ void heir_leave(const struct segment *segment, const struct life_lock *lock, uin
 		if (!heirlooms[i].hold)
 			heirloom = &heirlooms[i];
 	if (heirloom) {
-		snprintf(heirloom->path, sizeof(heirloom->path), "%s.life.%u", segment->path, group);
+		snprintf(heirloom->path, sizeof(heirloom->path), "%s.life.%u", segment->path,
+			 group);
 		heirloom->byte = byte;
 		heirloom->device = lock->device;
 		heirloom->inode = lock->inode;

@@ -1,8 +1,8 @@
 /*
  * Locks that tell who lives. See life.h.
  *
- * Testing a lock is linear in the locks of its file, hence files of 64 slots (at 1,000 locks in one file a test costs
- * 6 µs).
+ * Testing a lock is linear in the locks of its file, hence files of 64 slots (at 1,000 locks in one
+ * file a test costs 6 µs).
  */
 #include "ledger/life.h"
 #include "base/point.h"
@@ -36,16 +36,18 @@ static int open_group_file(const struct segment *segment, uint32_t group)
 }
 
 /*
- * At the lowest address to be had: at death the kernel puts mappings down from there on and ends them last in, first
- * out, and life must end after the driver's mappings.
+ * At the lowest address to be had: at death the kernel puts mappings down from there on and ends
+ * them last in, first out, and life must end after the driver's mappings.
  */
 static int map_low(int file, void **page)
 {
 	int rc;
 
 	*page = MAP_FAILED;
-	for (uintptr_t at = LOWEST; at < LOWEST + LOW_PAGES * PAGE && *page == MAP_FAILED; at += PAGE)
-		*page = mmap((void *)at, PAGE, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
+	for (uintptr_t at = LOWEST; at < LOWEST + LOW_PAGES * PAGE && *page == MAP_FAILED;
+	     at += PAGE)
+		*page = mmap((void *)at, PAGE, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file,
+			     0);
 	if (*page == MAP_FAILED)
 		*page = mmap(NULL, PAGE, PROT_NONE, MAP_SHARED, file, 0);
 	if (*page != MAP_FAILED && madvise(*page, PAGE, MADV_DONTFORK) == 0)
@@ -58,9 +60,9 @@ static int map_low(int file, void **page)
 }
 
 /*
- * The mapping is what carries the lock after the descriptor is closed. A fork by another thread between open and
- * madvise would give the child a share of it: the slot then counts as alive until that child ends or execs, which
- * errs towards keeping the charge.
+ * The mapping is what carries the lock after the descriptor is closed. A fork by another thread
+ * between open and madvise would give the child a share of it: the slot then counts as alive until
+ * that child ends or execs, which errs towards keeping the charge.
  */
 static int take_life(const struct segment *segment, uint32_t slot, void **page)
 {
@@ -79,7 +81,8 @@ static int take_life(const struct segment *segment, uint32_t slot, void **page)
 }
 
 /* Taken alone, then made one that heirs can share. */
-static int take_hold(const struct segment *segment, uint32_t slot, int reserved, struct life_lock *lock)
+static int take_hold(const struct segment *segment, uint32_t slot, int reserved,
+		     struct life_lock *lock)
 {
 	struct stat stat_now;
 	int file = open_group_file(segment, slot / GROUP);
@@ -125,7 +128,8 @@ int life_take(const struct segment *segment, uint32_t slot, int reserved, struct
 
 int life_revive(const struct segment *segment, uint32_t slot, struct life_lock *lock)
 {
-	/* The old mapping is gone or no longer ours: forget the address, another may live there now. */
+	/* The old mapping is gone or no longer ours: forget the address, another may live there
+	 * now. */
 	lock->page = NULL;
 	return take_life(segment, slot, &lock->page);
 }
@@ -134,9 +138,10 @@ void life_release(struct life_lock *lock)
 {
 	struct stat stat_now;
 
-	/* Unlocked, not only closed: a child may share the descriptor, and the slot is free from now on. */
-	if (lock->hold >= 0 && !fstat(lock->hold, &stat_now) && (uint64_t)stat_now.st_dev == lock->device &&
-	    (uint64_t)stat_now.st_ino == lock->inode) {
+	/* Unlocked, not only closed: a child may share the descriptor, and the slot is free from
+	 * now on. */
+	if (lock->hold >= 0 && !fstat(lock->hold, &stat_now) &&
+	    (uint64_t)stat_now.st_dev == lock->device && (uint64_t)stat_now.st_ino == lock->inode) {
 		heir_forget(lock->hold);
 		lockfile_unlock_all(lock->hold);
 		close(lock->hold);

@@ -30,9 +30,9 @@ int lockfile_is_locked(int file, off_t byte)
 }
 
 /*
- * Make a lock file nameless, open to everybody, and give it its name when it is so: a maker that is stopped or killed
- * shuts nobody out. Where that cannot be (no O_TMPFILE, no /proc) under its name at once. 0 when it is there, by us or
- * another; -errno.
+ * Make a lock file nameless, open to everybody, and give it its name when it is so: a maker that is
+ * stopped or killed shuts nobody out. Where that cannot be (no O_TMPFILE, no /proc) under its name
+ * at once. 0 when it is there, by us or another; -errno.
  */
 static int make_lock_file(const char *path)
 {
@@ -45,7 +45,9 @@ static int make_lock_file(const char *path)
 	if (file >= 0) {
 		POINT("life.file_made");
 		snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
-		rc = fchmod(file, 0666) || linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+		rc = fchmod(file, 0666) || linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW)
+			     ? -errno
+			     : 0;
 		close(file);
 		if (!rc || rc == -EEXIST)
 			return 0;
@@ -59,7 +61,8 @@ static int make_lock_file(const char *path)
 	return rc;
 }
 
-/* Without O_CREAT: in a sticky folder it is refused on another user's file (fs.protected_regular). */
+/* Without O_CREAT: in a sticky folder it is refused on another user's file
+ * (fs.protected_regular). */
 int lockfile_open(const struct segment *segment, const char *suffix)
 {
 	char path[SEGMENT_PATH + LOCKFILE_SUFFIX];

@@ -3,10 +3,10 @@
  */
 #include "ledger/member.h"
 #include "base/point.h"
+#include "ledger/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -31,8 +31,8 @@ static void map_slot(const struct segment *segment, uint32_t index, uint32_t ten
 		__atomic_fetch_and(word, ~(1ull << index % 64), __ATOMIC_SEQ_CST);
 }
 
-/* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free slot holds
- * nothing. */
+/* The one place where a slot is emptied. Both its bytes are the caller's; word before state: a free
+ * slot holds nothing. */
 static void empty(const struct segment *segment, uint32_t index)
 {
 	struct cuquota_slot *slot = segment_slot(segment, index);
@@ -60,10 +60,12 @@ static bool forget(const struct segment *segment, struct life_file *file, uint32
 	if (life_claim(segment, file, index))
 		return false;
 	POINT("member.claimed");
-	/* Another may have forgotten it, and a joiner lived and died in it, since it was tested: look again. */
+	/* Another may have forgotten it, and a joiner lived and died in it, since it was tested:
+	 * look again. */
 	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED) {
 		empty(segment, index);
-		__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(), __ATOMIC_RELAXED);
+		__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(),
+				 __ATOMIC_RELAXED);
 		POINT("member.forgotten");
 		forgotten = true;
 	}
@@ -81,7 +83,8 @@ static uint32_t sweep(const struct segment *segment, uint64_t begun)
 
 	POINT("member.sweeping");
 	for (uint32_t i = 0; i < high; i++) {
-		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
+		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) !=
+		    CUQUOTA_USED)
 			continue;
 		if (life_test(segment, &file, i) == LIFE_DEAD)
 			count += forget(segment, &file, i);
@@ -90,8 +93,9 @@ static uint32_t sweep(const struct segment *segment, uint64_t begun)
 	POINT("member.all_tested");
 	__atomic_store_n(&header->sweep_cost_ns, segment_now_ns() - begun, __ATOMIC_RELAXED);
 	done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
-	while (done < begun && !__atomic_compare_exchange_n(&header->swept_done_ns, &done, begun, false,
-							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	while (done < begun &&
+	       !__atomic_compare_exchange_n(&header->swept_done_ns, &done, begun, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 	POINT("member.swept");
 	return count;
@@ -105,7 +109,8 @@ static uint64_t sweep_gap(const struct cuquota_header *header)
 	return cost < SWEEP_NS / SWEEP_SHARE ? cost * SWEEP_SHARE : SWEEP_NS;
 }
 
-/* Become the sweeper if the last sweep began `gap` ago. A time to come is of another boot and never holds us up. */
+/* Become the sweeper if the last sweep began `gap` ago. A time to come is of another boot and never
+ * holds us up. */
 static bool begin_sweep(struct cuquota_header *header, uint64_t gap, uint64_t *now)
 {
 	uint64_t begun = __atomic_load_n(&header->swept_ns, __ATOMIC_SEQ_CST);
@@ -113,7 +118,8 @@ static bool begin_sweep(struct cuquota_header *header, uint64_t gap, uint64_t *n
 	*now = segment_now_ns();
 	if (begun <= *now && *now - begun < gap)
 		return false;
-	return __atomic_compare_exchange_n(&header->swept_ns, &begun, *now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(&header->swept_ns, &begun, *now, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
 }
 
 uint32_t member_sweep_now(const struct segment *segment)
@@ -133,7 +139,8 @@ uint32_t member_sweep(const struct segment *segment, uint64_t fresh_ns, uint64_t
 
 	if (!segment->writable)
 		return 0;
-	/* One that another began in time may be stopped for ever: then ours is due after the gap. */
+	/* One that another began in time may be stopped for ever: then ours is due after the
+	 * gap. */
 	for (;;) {
 		uint64_t done = __atomic_load_n(&header->swept_done_ns, __ATOMIC_SEQ_CST);
 
@@ -181,8 +188,8 @@ static void raise_high(const struct segment *segment, uint32_t least)
 	uint32_t *high = &segment->header->members_high;
 	uint32_t now = __atomic_load_n(high, __ATOMIC_SEQ_CST);
 
-	while (now < least &&
-	       !__atomic_compare_exchange_n(high, &now, least, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	while (now < least && !__atomic_compare_exchange_n(high, &now, least, false,
+							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 }
 
@@ -192,7 +199,8 @@ static int take_slot(const struct segment *segment, int reserved, struct life_lo
 	for (uint32_t i = 0; i < segment->member_count; i++) {
 		int rc;
 
-		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) != CUQUOTA_FREE)
+		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) !=
+		    CUQUOTA_FREE)
 			continue;
 		rc = life_take(segment, i, reserved, life);
 		if (!rc)
@@ -203,9 +211,10 @@ static int take_slot(const struct segment *segment, int reserved, struct life_lo
 	return -ENFILE;
 }
 
-/* The slot is ours by its locks; nobody reads it before state says so. Zeroed again: its last owner may have died in a
- * join that never published. */
-static void publish(const struct segment *segment, uint32_t index, uint32_t tenant, struct member *member)
+/* The slot is ours by its locks; nobody reads it before state says so. Zeroed again: its last owner
+ * may have died in a join that never published. */
+static void publish(const struct segment *segment, uint32_t index, uint32_t tenant,
+		    struct member *member)
 {
 	struct cuquota_slot *slot = segment_slot(segment, index);
 
@@ -238,44 +247,6 @@ static void publish(const struct segment *segment, uint32_t index, uint32_t tena
 	member->checked_ns = segment_now_ns();
 }
 
-static void explain(const struct segment *segment, const struct tenant_wish *wish,
-		    const struct tenant_outcome *outcome, int rc, char why[SEGMENT_WHY])
-{
-	switch (rc) {
-	case -ENOSPC:
-		snprintf(why, SEGMENT_WHY,
-			 "the request of tenant %.64s, %llu MiB, does not fit: others are promised %llu of "
-			 "%llu MiB on %s; lower CUQUOTA_MEMORY_REQUEST",
-			 wish->name, (unsigned long long)wish->request >> 20,
-			 (unsigned long long)outcome->promised >> 20,
-			 (unsigned long long)segment->header->device_bytes >> 20, segment->header->uuid);
-		break;
-	case -ENFILE:
-		snprintf(why, SEGMENT_WHY,
-			 "%s.ledger is full: it has %u members and %u tenants at most; "
-			 "end some, or set CUQUOTA_DIR to another folder",
-			 segment->path, segment->member_count, segment->tenant_count);
-		break;
-	case -EBUSY:
-		snprintf(why, SEGMENT_WHY,
-			 "another process has been changing the rules of %s.ledger for over 2 s; is it stopped? "
-			 "See the owner of the lock on its .settle file in /proc/locks",
-			 segment->path);
-		break;
-	case -ENAMETOOLONG:
-		snprintf(why, SEGMENT_WHY,
-			 "the tenant's name is empty or longer than %d bytes: %.64s; set CUQUOTA_TENANT",
-			 CUQUOTA_NAME - 1, wish->name);
-		break;
-	default:
-		snprintf(why, SEGMENT_WHY,
-			 "cannot join %s.ledger: %s; its files .life.* and .settle must be plain files that this user "
-			 "may write, "
-			 "or set CUQUOTA_DIR to another folder",
-			 segment->path, strerror(-rc)); /* NOLINT(concurrency-mt-unsafe): constants */
-	}
-}
-
 /* What the dead have left shall not stand in a newcomer's way. */
 static void sweep_fresh(const struct segment *segment)
 {
@@ -287,11 +258,13 @@ static void sweep_fresh(const struct segment *segment)
 /* Does the tenant have other rules than it would get if its members were gone? */
 static bool differs(const struct tenant_wish *wish, const struct tenant_outcome *outcome)
 {
-	return !outcome->administered && (wish->limit != outcome->limit || wish->request != outcome->request);
+	return !outcome->administered &&
+	       (wish->limit != outcome->limit || wish->request != outcome->request);
 }
 
-int member_join(struct member *member, const struct segment *segment, const struct tenant_wish *wish, int reserved,
-		struct tenant_outcome *outcome, char why[SEGMENT_WHY])
+int member_join(struct member *member, const struct segment *segment,
+		const struct tenant_wish *wish, int reserved, struct tenant_outcome *outcome,
+		char why[SEGMENT_WHY])
 {
 	struct member joined = {.life = {.hold = -1}};
 	int tenant = -EAGAIN, slot = -EAGAIN, settled, rc = -EAGAIN;
@@ -299,8 +272,10 @@ int member_join(struct member *member, const struct segment *segment, const stru
 	member_sweep_now(segment);
 	for (int attempt = 0; attempt < JOIN_ATTEMPTS && rc; attempt++) {
 		tenant = tenant_settle(segment, wish, outcome, &settled);
-		/* Is the tenant whose limit stands in the way, or the table's fullness, only the dead's? */
-		if (!attempt && ((tenant >= 0 && differs(wish, outcome)) || tenant == -ENFILE || tenant == -ENOSPC)) {
+		/* Is the tenant whose limit stands in the way, or the table's fullness, only the
+		 * dead's? */
+		if (!attempt && ((tenant >= 0 && differs(wish, outcome)) || tenant == -ENFILE ||
+				 tenant == -ENOSPC)) {
 			life_settled(settled);
 			sweep_fresh(segment);
 			continue;
@@ -317,7 +292,8 @@ int member_join(struct member *member, const struct segment *segment, const stru
 		}
 		rc = slot < 0 ? slot : 0;
 		if (!rc) {
-			/* Spent: if this slot is given up, its number may be another's by the next try. */
+			/* Spent: if this slot is given up, its number may be another's by the next
+			 * try. */
 			reserved = -1;
 			publish(segment, (uint32_t)slot, (uint32_t)tenant, &joined);
 			joined.segment = segment;
@@ -333,7 +309,7 @@ int member_join(struct member *member, const struct segment *segment, const stru
 	if (reserved >= 0)
 		close(reserved);
 	if (rc) {
-		explain(segment, wish, outcome, rc, why);
+		why_join(segment, wish, outcome, rc, why);
 		return rc;
 	}
 	joined.segment = NULL;
@@ -359,8 +335,9 @@ void member_leave(struct member *member)
 	if (!segment)
 		return;
 	/*
-	 * Only a place that is still ours is emptied: after a loss another may live in it, or be about to forget it.
-	 * Nor is the page unmapped then: an application that unmapped it may have put something else there.
+	 * Only a place that is still ours is emptied: after a loss another may live in it, or be
+	 * about to forget it. Nor is the page unmapped then: an application that unmapped it may
+	 * have put something else there.
 	 */
 	own = is_own(member) && life_test(segment, &file, member->slot) == LIFE_ALIVE;
 	life_close(&file);
@@ -395,6 +372,7 @@ int member_revive(struct member *member)
 	if (life_test(member->segment, &file, member->slot) != LIFE_ALIVE)
 		rc = life_revive(member->segment, member->slot, &member->life);
 	life_close(&file);
-	/* A forgetter that came first has emptied the slot by now: the byte is free again, but the place is lost. */
+	/* A forgetter that came first has emptied the slot by now: the byte is free again, but the
+	 * place is lost. */
 	return rc || !is_own(member) ? -ESTALE : 0;
 }

@@ -3,6 +3,8 @@
  */
 #include "ledger/segment.h"
 #include "base/point.h"
+#include "ledger/folder.h"
+#include "ledger/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,40 +13,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#define RENAME_ONLY_NEW 1 /* RENAME_NOREPLACE, which older headers do not name */
-
-/* File systems on which shared mappings, futexes and OFD locks are those of one machine. */
-static const struct {
-	unsigned long magic;
-	const char *name;
-	bool suitable;
-} file_systems[] = {
-	{0x01021994, "tmpfs", true},
-	{0xef53, "ext4", true},
-	{0x58465342, "xfs", true},
-	{0x9123683e, "btrfs", true},
-	{0x794c7630, "overlayfs", false},
-	{0x6969, "nfs", false},
-	{0x01021997, "9p", false},
-	{0x65735546, "fuse", false},
-	{0x858458f6, "ramfs", false},
-	{0xff534d42, "cifs", false},
-	{0xfe534d42, "smb2", false},
-	{0x5346414f, "afs", false},
-	{0x00c36400, "ceph", false},
-	{0x0bd00bd0, "lustre", false},
-	{0x47504653, "gpfs", false},
-	{0x2fc12fc1, "zfs", false},
-	{0x6a656a63, "virtiofs", false},
-	{0x9fa0, "proc", false},
-	{0x62656572, "sysfs", false},
-	{0x4d44, "vfat", false},
-};
 
 uint64_t segment_now_ns(void)
 {
@@ -52,83 +22,6 @@ uint64_t segment_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* What cannot be done, why, and the way out; `instead` is another one, ended by "or". Returns `rc`. */
-static int explain(char why[SEGMENT_WHY], const char *what, const char *path, const char *ending, int rc,
-		   const char *instead)
-{
-	snprintf(why, SEGMENT_WHY, "cannot %s %s%s: %s; %sset CUQUOTA_DIR to another folder", what, path, ending,
-		 strerror(-rc), instead); /* NOLINT(concurrency-mt-unsafe): constants */
-	return rc;
-}
-
-static int check_file_system(int descriptor, const char *dir, char why[SEGMENT_WHY])
-{
-	struct statfs fs;
-
-	if (fstatfs(descriptor, &fs))
-		return explain(why, "tell the file system of", dir, "", -errno, "");
-	for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
-		if (file_systems[i].magic != ((unsigned long)fs.f_type & 0xffffffffu))
-			continue;
-		if (file_systems[i].suitable)
-			return 0;
-		snprintf(why, SEGMENT_WHY,
-			 "%s lies on %s, which cannot hold a ledger: set CUQUOTA_DIR to a folder on tmpfs, ext4, xfs "
-			 "or btrfs",
-			 dir, file_systems[i].name);
-		return -EMEDIUMTYPE;
-	}
-	snprintf(why, SEGMENT_WHY,
-		 "%s lies on a file system of unknown kind 0x%lx: set CUQUOTA_DIR to a folder on tmpfs, ext4, xfs "
-		 "or btrfs",
-		 dir, (unsigned long)fs.f_type & 0xffffffffu);
-	return -EMEDIUMTYPE;
-}
-
-/*
- * The folder is made under another name and moved into place when its mode is right: who finds it may use it, whoever
- * was stopped or killed while making it. The loser of a race uses the winner's.
- */
-static int make_folder(const char *dir)
-{
-	char made[SEGMENT_PATH + 48];
-	int length = (int)strlen(dir), rc = 0;
-
-	while (length > 1 && dir[length - 1] == '/')
-		length--;
-	snprintf(made, sizeof(made), "%.*s.new-%llx-%d", length, dir, (unsigned long long)segment_now_ns(),
-		 (int)getpid());
-	if (mkdir(made, 0700))
-		return -errno;
-	POINT("segment.folder_made");
-	if (chmod(made, 01777) || syscall(SYS_renameat2, AT_FDCWD, made, AT_FDCWD, dir, RENAME_ONLY_NEW))
-		rc = -errno;
-	if (rc == -EINVAL || rc == -ENOSYS) /* an old kernel: of two makers at once one is refused */
-		rc = rename(made, dir) ? -errno : 0;
-	POINT("segment.folder_named");
-	if (rc)
-		rmdir(made);
-	return rc == -EEXIST ? 0 : rc;
-}
-
-/*
- * The folder, made if only its last part is missing: open to everybody and sticky, whatever the umask. A folder
- * that is there already keeps its mode: it is somebody's decision.
- */
-static int open_folder(const char *dir, enum segment_access access, char why[SEGMENT_WHY])
-{
-	int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = folder < 0 ? -errno : 0;
-
-	if (rc == -ENOENT && access == SEGMENT_MEMBER) {
-		rc = make_folder(dir);
-		if (!rc) {
-			folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			rc = folder < 0 ? -errno : 0;
-		}
-	}
-	return rc ? explain(why, "open the ledger folder", dir, "", rc, "make it (mode 1777) or ") : folder;
 }
 
 static void read_boot_id(uint8_t id[16])
@@ -142,8 +35,9 @@ static void read_boot_id(uint8_t id[16])
 		return;
 	if (read(file, text, sizeof(text) - 1) > 0) {
 		for (const char *c = text; *c && digits < 32; c++) {
-			int value = *c >= '0' && *c <= '9' ? *c - '0' : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
-											       : -1;
+			int value = *c >= '0' && *c <= '9'   ? *c - '0'
+				    : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
+							     : -1;
 
 			if (value < 0)
 				continue;
@@ -184,7 +78,8 @@ bool segment_is_of_this_boot(const struct segment *segment)
 
 	read_boot_id(id);
 	/* Without /proc nothing is known, and the file is believed. */
-	return !memcmp(id, unknown, sizeof(id)) || !memcmp(segment->header->boot_id, id, sizeof(id));
+	return !memcmp(id, unknown, sizeof(id)) ||
+	       !memcmp(segment->header->boot_id, id, sizeof(id));
 }
 
 void segment_note_boot(const struct segment *segment)
@@ -193,11 +88,12 @@ void segment_note_boot(const struct segment *segment)
 }
 
 /*
- * Make the file nameless and give it its name when it is whole; a loser of a race finds the winner's. Without
- * O_TMPFILE or /proc (`named`) it is made under a name of its own first, which a kill at this point leaves behind
- * (empty of use and never read).
+ * Make the file nameless and give it its name when it is whole; a loser of a race finds the
+ * winner's. Without O_TMPFILE or /proc (`named`) it is made under a name of its own first, which a
+ * kill at this point leaves behind (empty of use and never read).
  */
-static int create_as(bool named, int folder, const char *name, const char *uuid, uint64_t device_bytes)
+static int create_as(bool named, int folder, const char *name, const char *uuid,
+		     uint64_t device_bytes)
 {
 	char made[SEGMENT_PATH], link_from[64];
 	struct cuquota_header *header;
@@ -209,7 +105,8 @@ static int create_as(bool named, int folder, const char *name, const char *uuid,
 		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 			random = segment_now_ns();
 		snprintf(made, sizeof(made), ".new-%016llx", (unsigned long long)random);
-		file = openat(folder, made, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+		file = openat(folder, made, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+			      0600);
 	} else {
 		file = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	}
@@ -220,7 +117,8 @@ static int create_as(bool named, int folder, const char *name, const char *uuid,
 	if (!rc && fchmod(file, 0666))
 		rc = -errno;
 	if (!rc) {
-		header = mmap(NULL, CUQUOTA_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		header = mmap(NULL, CUQUOTA_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+			      0);
 		if (header == MAP_FAILED) {
 			rc = -errno;
 		} else {
@@ -242,28 +140,35 @@ static int create_as(bool named, int folder, const char *name, const char *uuid,
 	return rc == -EEXIST ? 0 : rc;
 }
 
-static int create(const struct segment *segment, int folder, const char *name, const char *uuid, uint64_t device_bytes,
-		  char why[SEGMENT_WHY])
+static int create(const struct segment *segment, int folder, const char *name, const char *uuid,
+		  uint64_t device_bytes, char why[SEGMENT_WHY])
 {
 	int rc = create_as(false, folder, name, uuid, device_bytes);
 
 	if (rc && rc != -ENOSPC)
 		rc = create_as(true, folder, name, uuid, device_bytes);
 	if (rc == -ENOSPC)
-		return explain(why, "create", segment->path, ".ledger", rc, "make room for 1.4 MiB or ");
-	return rc ? explain(why, "create", segment->path, ".ledger", rc, "let this user write there or ") : 0;
+		return why_path(why, "create", segment->path, ".ledger", rc,
+				"make room for 1.4 MiB or ");
+	return rc ? why_path(why, "create", segment->path, ".ledger", rc,
+			     "let this user write there or ")
+		  : 0;
 }
 
-/* Does `count` times `stride` from `offset` lie behind the header, with room for what this release reads of each? */
-static bool lies_within(uint64_t offset, uint32_t count, uint32_t stride, size_t least, uint64_t bytes)
+/* Does `count` times `stride` from `offset` lie behind the header, with room for what this release
+ * reads of each? */
+static bool lies_within(uint64_t offset, uint32_t count, uint32_t stride, size_t least,
+			uint64_t bytes)
 {
-	return count && count <= 1u << 20 && stride >= least && stride <= 1u << 16 && stride % 8 == 0 &&
-	       offset % 8 == 0 && offset >= sizeof(struct cuquota_header) && offset <= bytes &&
-	       (uint64_t)count * stride <= bytes - offset;
+	return count && count <= 1u << 20 && stride >= least && stride <= 1u << 16 &&
+	       stride % 8 == 0 && offset % 8 == 0 && offset >= sizeof(struct cuquota_header) &&
+	       offset <= bytes && (uint64_t)count * stride <= bytes - offset;
 }
 
-/* Judges the copies that every access will use, not the file, which another may scribble meanwhile. */
-static const char *misfit(const struct segment *segment, const struct cuquota_header *header, const char *uuid)
+/* Judges the copies that every access will use, not the file, which another may scribble
+ * meanwhile. */
+static const char *misfit(const struct segment *segment, const struct cuquota_header *header,
+			  const char *uuid)
 {
 	uint64_t bytes = segment->bytes;
 
@@ -277,7 +182,8 @@ static const char *misfit(const struct segment *segment, const struct cuquota_he
 		return "it is shorter than it says";
 	if (header->header_bytes < sizeof(*header) || header->header_bytes > bytes ||
 	    !lies_within(segment->tenant_offset, segment->tenant_count, segment->tenant_stride,
-			 sizeof(struct cuquota_tenant) + segment->map_words * sizeof(uint64_t), bytes) ||
+			 sizeof(struct cuquota_tenant) + segment->map_words * sizeof(uint64_t),
+			 bytes) ||
 	    !lies_within(segment->member_offset, segment->member_count, segment->member_stride,
 			 sizeof(struct cuquota_slot), bytes) ||
 	    !lies_within(segment->detail_offset, segment->member_count, segment->detail_stride,
@@ -295,20 +201,24 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	struct stat stat;
 
 	if (fstat(file, &stat))
-		return explain(why, "look at", segment->path, ".ledger", -errno, "");
-	/* More than this release's own size at a multiple, never a device or a fifo somebody put there. */
-	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(*header) || stat.st_size > 1 << 30) {
+		return why_path(why, "look at", segment->path, ".ledger", -errno, "");
+	/* More than this release's own size at a multiple, never a device or a fifo somebody put
+	 * there. */
+	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(*header) ||
+	    stat.st_size > 1 << 30) {
 		snprintf(why, SEGMENT_WHY,
-			 "cannot use %s.ledger: %s; stop its users and remove it, or set CUQUOTA_DIR", segment->path,
+			 "cannot use %s.ledger: %s; stop its users and remove it, or "
+			 "set CUQUOTA_DIR",
+			 segment->path,
 			 S_ISREG(stat.st_mode) ? "it is shorter than a ledger, or far too long"
 					       : "it is not a regular file");
 		return -EPROTO;
 	}
 	segment->bytes = (size_t)stat.st_size;
-	header = mmap(NULL, segment->bytes, segment->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file,
-		      0);
+	header = mmap(NULL, segment->bytes, segment->writable ? PROT_READ | PROT_WRITE : PROT_READ,
+		      MAP_SHARED, file, 0);
 	if (header == MAP_FAILED)
-		return explain(why, "map", segment->path, ".ledger", -errno, "");
+		return why_path(why, "map", segment->path, ".ledger", -errno, "");
 	segment->member_count = header->member_count;
 	segment->member_stride = header->member_stride;
 	segment->member_offset = header->member_offset;
@@ -317,12 +227,15 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	segment->tenant_offset = header->tenant_offset;
 	segment->detail_stride = header->detail_stride;
 	segment->detail_offset = header->detail_offset;
-	segment->map_words = header->features & CUQUOTA_MAPS ? CUQUOTA_MAP_WORDS((uint64_t)segment->member_count) : 0;
+	segment->map_words = header->features & CUQUOTA_MAPS
+				     ? CUQUOTA_MAP_WORDS((uint64_t)segment->member_count)
+				     : 0;
 	reason = misfit(segment, header, uuid);
 	if (reason) {
 		munmap(header, segment->bytes);
 		snprintf(why, SEGMENT_WHY,
-			 "cannot use %s.ledger: %s; stop its users and remove it, or set CUQUOTA_DIR to another folder",
+			 "cannot use %s.ledger: %s; stop its users and remove it, or set "
+			 "CUQUOTA_DIR to another folder",
 			 segment->path, reason);
 		return -EPROTO;
 	}
@@ -341,37 +254,40 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 	memset(segment, 0, sizeof(*segment));
 	why[0] = '\0';
 	length = snprintf(segment->path, sizeof(segment->path), "%s/%s", dir, uuid);
-	if (length < 0 || (size_t)length >= sizeof(segment->path) - 16 || strlen(uuid) >= CUQUOTA_UUID_TEXT ||
-	    strchr(uuid, '/')) {
+	if (length < 0 || (size_t)length >= sizeof(segment->path) - 16 ||
+	    strlen(uuid) >= CUQUOTA_UUID_TEXT || strchr(uuid, '/')) {
 		snprintf(why, SEGMENT_WHY,
-			 "the ledger folder's name is too long: %.100s; set CUQUOTA_DIR to a shorter one",
+			 "the ledger folder's name is too long: %.100s; "
+			 "set CUQUOTA_DIR to a shorter one",
 			 dir);
 		return -ENAMETOOLONG;
 	}
 	segment->writable = access == SEGMENT_MEMBER;
-	folder = open_folder(dir, access, why);
+	folder = folder_open(dir, access, why);
 	if (folder < 0)
 		return folder;
-	rc = check_file_system(folder, dir, why);
+	rc = folder_suits(folder, dir, why);
 	snprintf(name, sizeof(name), "%s.ledger", uuid);
-	/* Twice: the file may be unlinked between its making and its opening. Without O_CREAT, which a sticky folder
-	 * refuses for another user's file (fs.protected_regular). */
+	/* Twice: the file may be unlinked between its making and its opening. Without O_CREAT,
+	 * which a sticky folder refuses for another user's file (fs.protected_regular). */
 	for (int attempt = 0; !rc && !segment->header && attempt < 3; attempt++) {
 		file = openat(folder, name,
-			      (segment->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+			      (segment->writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW |
+				      O_NONBLOCK);
 		if (file >= 0) {
 			rc = map(segment, file, uuid, why);
 			close(file);
 		} else if (errno == ENOENT && segment->writable) {
 			rc = create(segment, folder, name, uuid, device_bytes, why);
 		} else {
-			rc = explain(why, "open", segment->path, ".ledger", -errno, "let this user use it or ");
+			rc = why_path(why, "open", segment->path, ".ledger", -errno,
+				      "let this user use it or ");
 		}
 	}
 	close(folder);
 	if (!rc && !segment->header) {
-		rc = explain(why, "keep", segment->path, ".ledger", -EAGAIN,
-			     "find out who removes it as it is made, or ");
+		rc = why_path(why, "keep", segment->path, ".ledger", -EAGAIN,
+			      "find out who removes it as it is made, or ");
 	}
 	return rc;
 }
@@ -391,5 +307,6 @@ bool segment_is_linked(const struct segment *segment)
 	snprintf(path, sizeof(path), "%s.ledger", segment->path);
 	if (stat(path, &stat_now))
 		return errno != ENOENT && errno != ENOTDIR; /* a doubt is no proof of a loss */
-	return (uint64_t)stat_now.st_dev == segment->device && (uint64_t)stat_now.st_ino == segment->inode;
+	return (uint64_t)stat_now.st_dev == segment->device &&
+	       (uint64_t)stat_now.st_ino == segment->inode;
 }

@@ -1,7 +1,8 @@
 /*
- * The mapped file of one device. Owns: creating, checking and mapping <dir>/<UUID>.ledger, and the bounds of
- * everything read from it. Promise: nobody ever sees half a ledger; a file that is not understood is refused
- * with a reason and left alone. Never blocks, never takes a lock; a door to mmap (with life.c).
+ * The mapped file of one device. Owns: creating, checking and mapping <dir>/<UUID>.ledger, and the
+ * bounds of everything read from it. Promise: nobody ever sees half a ledger; a file that is not
+ * understood is refused with a reason and left alone. Never blocks, never takes a lock; a door to
+ * mmap (with life.c).
  */
 #ifndef CUQUOTA_SEGMENT_H
 #define CUQUOTA_SEGMENT_H
@@ -22,7 +23,8 @@ struct segment {
 	struct cuquota_header *header; /* NULL while closed */
 	size_t bytes;		       /* of the mapping; every access lies below */
 	uint64_t device, inode;	       /* of the file that is mapped */
-	/* Copies taken and checked once, so that a scribbled header cannot move an access out of the mapping. */
+	/* Copies taken and checked once, so that a scribbled header cannot move an access out of
+	 * the mapping. */
 	uint32_t member_count, member_stride, tenant_count, tenant_stride, detail_stride;
 	uint64_t member_offset, tenant_offset, detail_offset;
 	uint64_t map_words; /* behind each tenant's record; 0 without CUQUOTA_MAPS */
@@ -31,15 +33,17 @@ struct segment {
 };
 
 /*
- * Open the ledger of device `uuid` ("GPU-…", as the driver writes it) of `device_bytes` physical bytes in folder
- * `dir`. 0, or -errno with the path, the reason and the way out in `why`. -EPROTO: not understood; -EMEDIUMTYPE:
- * unsuitable file system. A member that knows another device_bytes than the file keeps the file's.
+ * Open the ledger of device `uuid` ("GPU-…", as the driver writes it) of `device_bytes` physical
+ * bytes in folder `dir`. 0, or -errno with the path, the reason and the way out in `why`. -EPROTO:
+ * not understood; -EMEDIUMTYPE: unsuitable file system. A member that knows another device_bytes
+ * than the file keeps the file's.
  */
 int segment_open(struct segment *segment, const char *dir, const char *uuid, uint64_t device_bytes,
 		 enum segment_access access, char why[SEGMENT_WHY]);
 void segment_close(struct segment *segment);
 
-/* Does the path still name the file that is mapped? False after rm, logind's clean-up or a replacement. */
+/* Does the path still name the file that is mapped? False after rm, logind's clean-up or a
+ * replacement. */
 bool segment_is_linked(const struct segment *segment);
 
 /* Are the times in the file of this boot of the kernel? */
@@ -64,7 +68,8 @@ static inline uint32_t segment_tenants_high(const struct segment *segment)
 	return high < segment->tenant_count ? high : segment->tenant_count;
 }
 
-/* `index` lies below member_count or tenant_count; one read from the file is checked with segment_has_tenant first. */
+/* `index` lies below member_count or tenant_count; one read from the file is checked with
+ * segment_has_tenant first. */
 static inline struct cuquota_slot *segment_slot(const struct segment *segment, uint32_t index)
 {
 	return (struct cuquota_slot *)((char *)segment->header + segment->member_offset +
@@ -131,8 +136,9 @@ static inline bool segment_step(struct segment_walk *walk)
 
 		if (walk->next >= walk->high)
 			return false;
-		walk->bits = walk->map ? __atomic_load_n(&walk->map[walk->next / 64], __ATOMIC_SEQ_CST)
-				       : ~0ull;
+		walk->bits =
+			walk->map ? __atomic_load_n(&walk->map[walk->next / 64], __ATOMIC_SEQ_CST)
+				  : ~0ull;
 		if (left < 64)
 			walk->bits &= (1ull << left) - 1;
 		walk->first += walk->next ? 64ull * walk->stride : 0;

@@ -1,5 +1,6 @@
 /*
- * Sums over the slots, and the admission rule. See sum.h; the figures that are shown come from here too.
+ * Sums over the slots, and the admission rule. See sum.h; the figures that are shown come from here
+ * too.
  */
 #include "ledger/sum.h"
 #include "base/point.h"
@@ -8,10 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define TENANTS_SUMMED 256 /* records beyond, of a later release's larger table, share one entry, which errs upwards */
+/* records beyond, of a later release's larger table, share one entry, which errs upwards */
+#define TENANTS_SUMMED 256
 
-/* What one slot adds. Pending before word: an announcement that was committed in between is counted twice,
- * never missed. */
+/* What one slot adds. Pending before word: an announcement that was committed in between is counted
+ * twice, never missed. */
 struct reading {
 	uint32_t tenant, pending;
 	uint64_t word;
@@ -29,7 +31,8 @@ static bool read_slot(const struct segment *segment, const struct segment_walk *
 	TRACE("read_pending", walk->index, reading->pending, 0);
 	POINT("sum.between");
 	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
-	TRACE("read_word", walk->index, CUQUOTA_CHARGED(reading->word), CUQUOTA_CREDIT(reading->word));
+	TRACE("read_word", walk->index, CUQUOTA_CHARGED(reading->word),
+	      CUQUOTA_CREDIT(reading->word));
 	return segment_has_tenant(segment, reading->tenant);
 }
 
@@ -54,7 +57,8 @@ static uint32_t entry_of(uint32_t tenant)
 	return tenant < TENANTS_SUMMED ? tenant : TENANTS_SUMMED - 1;
 }
 
-static void sum_others(const struct segment *segment, uint32_t tenant, const struct shares *shares, struct sum *sum)
+static void sum_others(const struct segment *segment, uint32_t tenant, const struct shares *shares,
+		       struct sum *sum)
 {
 	uint32_t high = segment_tenants_high(segment);
 	uint64_t now = segment_now_ns();
@@ -69,7 +73,8 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 		    (shares->present[i] || tenant_is_kept(segment, i, now)))
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 		sum->others_bytes += larger(shares->used[i] * CUQUOTA_UNIT, request);
-		sum->others_pending_bytes += larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request);
+		sum->others_pending_bytes +=
+			larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request);
 	}
 }
 
@@ -122,7 +127,8 @@ static enum verdict judge(const struct sum *sum, uint64_t used, uint64_t others_
 		return VERDICT_LIMIT;
 	if (!sum->requests || used * CUQUOTA_UNIT <= sum->request)
 		return VERDICT_GRANT;
-	if (others_bytes > sum->device_bytes || used * CUQUOTA_UNIT > sum->device_bytes - others_bytes)
+	if (others_bytes > sum->device_bytes ||
+	    used * CUQUOTA_UNIT > sum->device_bytes - others_bytes)
 		return VERDICT_GUARANTEE;
 	return VERDICT_GRANT;
 }
@@ -131,7 +137,8 @@ enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest)
 {
 	enum verdict certain = judge(sum, sum->used + units, sum->others_bytes);
 
-	sum->cause_with_pending = judge(sum, sum->used + sum->pending + units, sum->others_pending_bytes);
+	sum->cause_with_pending =
+		judge(sum, sum->used + sum->pending + units, sum->others_pending_bytes);
 	if (certain != VERDICT_GRANT)
 		return certain;
 	if (sum->cause_with_pending == VERDICT_GRANT)
@@ -160,8 +167,10 @@ uint64_t sum_room(const struct sum *sum)
 	return room_beside(sum, sum->used, sum->others_bytes);
 }
 
-/* As sum_take, with idle credit counted as free, since whoever needs it may take it. Announcements are left aside. */
-static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum, uint64_t *others)
+/* As sum_take, with idle credit counted as free, since whoever needs it may take it. Announcements
+ * are left aside. */
+static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum,
+			uint64_t *others)
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
 	struct segment_walk walk;
@@ -250,7 +259,8 @@ void account_watch(const struct member *member, struct account_watch *watch)
 		if (walk.index == member->slot)
 			continue;
 		watch->others += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
-		watch->print = mix(mix(mix(watch->print, walk.index), reading.word), reading.pending);
+		watch->print =
+			mix(mix(mix(watch->print, walk.index), reading.word), reading.pending);
 		watch->print = mix(watch->print,
 				   __atomic_load_n(&walk.slot->gen, __ATOMIC_RELAXED));
 	}

@@ -1,7 +1,8 @@
 /*
- * Sums over the slots, and the admission rule. Owns: what is added up and how it is judged; nothing is stored.
- * Promise: a sum errs upwards only (pending is loaded before word), so a grant is never wrong. Reads the ledger, writes
- * nothing, never waits.
+ * Sums over the slots, and the admission rule. Owns: what is added up and how it is judged; nothing
+ * is stored.
+ * Promise: a sum errs upwards only (pending is loaded before word), so a grant is never wrong.
+ * Reads the ledger, writes nothing, never waits.
  */
 #ifndef CUQUOTA_SUM_H
 #define CUQUOTA_SUM_H
@@ -19,19 +20,23 @@ enum verdict {
 struct sum {
 	uint64_t limit, request; /* bytes, of the tenant */
 	uint64_t device_bytes;
-	bool requests;			  /* some tenant has a request, so the device was summed too */
-	uint32_t members;		  /* of the tenant */
-	uint64_t charged, used;		  /* of the tenant: charged; charged and credit */
-	uint64_t pending;		  /* of the tenant's other slots */
-	uint64_t others_bytes;		  /* sum over the other tenants of max(use, request), without announcements */
-	uint64_t others_pending_bytes;	  /* the same with announcements */
-	uint32_t lowest_same, lowest_any; /* lowest other slot with an announcement; UINT32_MAX none */
-	enum verdict cause_with_pending;  /* set by sum_judge: which rule fails if announcements count */
+	bool requests;		/* some tenant has a request, so the device was summed too */
+	uint32_t members;	/* of the tenant */
+	uint64_t charged, used; /* of the tenant: charged; charged and credit */
+	uint64_t pending;	/* of the tenant's other slots */
+	/* sum over the other tenants of max(use, request), without announcements, and with */
+	uint64_t others_bytes, others_pending_bytes;
+	/* lowest other slot with an announcement; UINT32_MAX none */
+	uint32_t lowest_same, lowest_any;
+	/* set by sum_judge: which rule fails if announcements count */
+	enum verdict cause_with_pending;
 };
 
-/* Add up for `tenant`, seen from `self` (a slot whose own announcement does not count; UINT32_MAX none). */
+/* Add up for `tenant`, seen from `self` (a slot whose own announcement does not count; UINT32_MAX
+ * none). */
 void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum);
-/* May `units` be added? On VERDICT_RACE `lowest` is the lowest slot whose announcement is in the way. */
+/* May `units` be added? On VERDICT_RACE `lowest` is the lowest slot whose announcement is in the
+ * way. */
 enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest);
 /* Bytes that the rules would grant now, announcements left aside. */
 uint64_t sum_room(const struct sum *sum);

@@ -71,14 +71,16 @@ static uint64_t promised_to_others(const struct segment *segment, uint32_t tenan
 
 	for (uint32_t i = 0; i < high; i++)
 		if (i != tenant && tenant_is_promised(segment, i, now))
-			sum += __atomic_load_n(&segment_tenant(segment, i)->request, __ATOMIC_SEQ_CST);
+			sum += __atomic_load_n(&segment_tenant(segment, i)->request,
+					       __ATOMIC_SEQ_CST);
 	return sum;
 }
 
 /*
- * A record for `name`, under the settle byte: a free one, else one whose tenant is gone with nothing promised. A joiner
- * that found the old tenant just before publishes its slot, then looks at the record again (tenant_entered); we
- * free the record, then look at the slots again: one of us sees the other.
+ * A record for `name`, under the settle byte: a free one, else one whose tenant is gone with
+ * nothing promised. A joiner that found the old tenant just before publishes its slot, then looks
+ * at the record again (tenant_entered); we free the record, then look at the slots again: one of us
+ * sees the other.
  */
 static int make(const struct segment *segment, const char *name)
 {
@@ -88,7 +90,8 @@ static int make(const struct segment *segment, const char *name)
 
 	for (uint32_t i = 0; i < segment->tenant_count && !record; i++) {
 		index = i;
-		/* A free one with members is left of a maker that died while it took the record from under a joiner. */
+		/* A free one with members is left of a maker that died while it took the record
+		 * from under a joiner. */
 		if (!is_used(segment_tenant(segment, i)) && !tenant_has_members(segment, i))
 			record = segment_tenant(segment, i);
 	}
@@ -126,9 +129,9 @@ static int make(const struct segment *segment, const char *name)
 }
 
 /*
- * What was granted under the rules before is void: epoch first, then credit. A charge that reads the new epoch sums
- * under the new rule; one that read the old epoch loses its compare-and-swap to our taking the credit, or was granted
- * before we return.
+ * What was granted under the rules before is void: epoch first, then credit. A charge that reads
+ * the new epoch sums under the new rule; one that read the old epoch loses its compare-and-swap to
+ * our taking the credit, or was granted before we return.
  */
 static void make_binding(const struct segment *segment, uint32_t tenant)
 {
@@ -138,12 +141,14 @@ static void make_binding(const struct segment *segment, uint32_t tenant)
 	POINT("tenant.credit_taken");
 }
 
-/* Store the rules, and make them bind whom they tighten: all tenants when `promise` is a new one, else this one. */
-static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request, uint64_t keep_ns,
-		  bool promise)
+/* Store the rules, and make them bind whom they tighten: all tenants when `promise` is a new one,
+ * else this one. */
+static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request,
+		  uint64_t keep_ns, bool promise)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
-	bool tighter = limit < __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) && tenant_has_members(segment, tenant);
+	bool tighter = limit < __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) &&
+		       tenant_has_members(segment, tenant);
 
 	__atomic_store_n(&record->keep_ns, keep_ns, __ATOMIC_RELAXED);
 	POINT("tenant.keep_stored");
@@ -158,16 +163,18 @@ static void store(const struct segment *segment, uint32_t tenant, uint64_t limit
 		make_binding(segment, promise ? UINT32_MAX : tenant);
 }
 
-/* Would `request` be promised anew: more than the record's, or all of it because that one's time has run out? */
+/* Would `request` be promised anew: more than the record's, or all of it because that one's time
+ * has run out? */
 static bool is_new_promise(const struct segment *segment, uint32_t tenant, uint64_t request)
 {
-	return request && (request > __atomic_load_n(&segment_tenant(segment, tenant)->request, __ATOMIC_SEQ_CST) ||
+	return request && (request > __atomic_load_n(&segment_tenant(segment, tenant)->request,
+						     __ATOMIC_SEQ_CST) ||
 			   !tenant_is_promised(segment, tenant, segment_now_ns()));
 }
 
 /* What `wish` makes of the record's present rules. */
-static void combine(const struct cuquota_tenant *record, const struct tenant_wish *wish, bool fresh, uint64_t *limit,
-		    uint64_t *request)
+static void combine(const struct cuquota_tenant *record, const struct tenant_wish *wish, bool fresh,
+		    uint64_t *limit, uint64_t *request)
 {
 	*limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
 	*request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
@@ -181,13 +188,14 @@ static void combine(const struct cuquota_tenant *record, const struct tenant_wis
 		*request = *limit;
 }
 
-static void report(const struct cuquota_tenant *record, const struct tenant_wish *wish, uint64_t previous,
-		   struct tenant_outcome *outcome)
+static void report(const struct cuquota_tenant *record, const struct tenant_wish *wish,
+		   uint64_t previous, struct tenant_outcome *outcome)
 {
 	outcome->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
 	outcome->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 	outcome->previous = previous;
-	outcome->administered = __atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_ADMINISTERED;
+	outcome->administered =
+		__atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_ADMINISTERED;
 	outcome->conflict = (wish->limit != CUQUOTA_NONE && wish->limit != outcome->limit) ||
 			    (wish->request && wish->request != outcome->request);
 }
@@ -209,8 +217,8 @@ static int enter_boot(const struct segment *segment)
 	return 0;
 }
 
-int tenant_settle(const struct segment *segment, const struct tenant_wish *wish, struct tenant_outcome *outcome,
-		  int *settled)
+int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
+		  struct tenant_outcome *outcome, int *settled)
 {
 	uint64_t limit, request, previous = CUQUOTA_NONE;
 	struct cuquota_tenant *record;
@@ -243,10 +251,12 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	if (index < 0)
 		index = make(segment, wish->name);
 	else
-		previous = __atomic_load_n(&segment_tenant(segment, (uint32_t)index)->limit, __ATOMIC_SEQ_CST);
+		previous = __atomic_load_n(&segment_tenant(segment, (uint32_t)index)->limit,
+					   __ATOMIC_SEQ_CST);
 	if (index >= 0) {
 		record = segment_tenant(segment, (uint32_t)index);
-		combine(record, wish, !tenant_has_members(segment, (uint32_t)index), &limit, &request);
+		combine(record, wish, !tenant_has_members(segment, (uint32_t)index), &limit,
+			&request);
 		outcome->promised = promised_to_others(segment, (uint32_t)index);
 		promise = is_new_promise(segment, (uint32_t)index, request);
 		if (promise && (outcome->promised > segment->header->device_bytes ||
@@ -263,34 +273,37 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	return index;
 }
 
-int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish, bool settled,
-		   struct tenant_outcome *outcome)
+int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish,
+		   bool settled, struct tenant_outcome *outcome)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
 	uint64_t limit, request;
 
 	if (!is_used(record) || !is_called(record, wish->name))
 		return -ESTALE;
-	/* Without the settle byte the tenant may have ended meanwhile and begun anew under looser rules than ours. */
+	/* Without the settle byte the tenant may have ended meanwhile and begun anew under looser
+	 * rules than ours. */
 	combine(record, wish, false, &limit, &request);
 	if (limit != __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) ||
 	    request != __atomic_load_n(&record->request, __ATOMIC_SEQ_CST))
 		return -ESTALE;
 	report(record, wish, outcome->previous, outcome);
-	/* A promise holds from the first member on: what was granted since the rules were stored did not see it. */
+	/* A promise holds from the first member on: what was granted since the rules were stored
+	 * did not see it. */
 	if (settled && request)
 		make_binding(segment, UINT32_MAX);
 	return 0;
 }
 
 /*
- * Before the slot is free: a death in between leaves the slot used, and whoever forgets it stamps again. Whoever is
- * the last cannot be told while others leave too, so each stamps.
+ * Before the slot is free: a death in between leaves the slot used, and whoever forgets it stamps
+ * again. Whoever is the last cannot be told while others leave too, so each stamps.
  */
 void tenant_leaving(const struct segment *segment, uint32_t tenant)
 {
 	if (segment_has_tenant(segment, tenant))
-		__atomic_store_n(&segment_tenant(segment, tenant)->left_ns, segment_now_ns(), __ATOMIC_SEQ_CST);
+		__atomic_store_n(&segment_tenant(segment, tenant)->left_ns, segment_now_ns(),
+				 __ATOMIC_SEQ_CST);
 }
 
 int tenant_administer(const struct segment *segment, const struct tenant_wish *wish, bool release)
@@ -313,7 +326,8 @@ int tenant_administer(const struct segment *segment, const struct tenant_wish *w
 			   wish->request > segment->header->device_bytes - promised) {
 			index = -ENOSPC;
 		} else {
-			uint64_t request = wish->request < wish->limit ? wish->request : wish->limit;
+			uint64_t request =
+				wish->request < wish->limit ? wish->request : wish->limit;
 
 			__atomic_or_fetch(&record->flags, CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
 			POINT("tenant.administered");

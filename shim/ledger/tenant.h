@@ -1,6 +1,7 @@
 /*
- * Tenants of one device. Owns: finding and making records, and the rule who sets a limit. Promise: a record is made,
- * changed and reused under the settle byte only; a tightened rule binds every allocation that begins after the call.
+ * Tenants of one device. Owns: finding and making records, and the rule who sets a limit. Promise:
+ * a record is made, changed and reused under the settle byte only; a tightened rule binds every
+ * allocation that begins after the call.
  */
 #ifndef CUQUOTA_TENANT_H
 #define CUQUOTA_TENANT_H
@@ -34,24 +35,26 @@ bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now
 bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns);
 
 /*
- * Find or make the record for `wish` and apply it: a tenant without members takes it whole, one with members only
- * what tightens. Index, or -EBUSY (settle byte not had in 2 s), -ENFILE (table full), -ENOSPC (the sum of requests
- * would exceed the device), -ENAMETOOLONG. `settled` is the descriptor of the settle byte when it was needed, kept so
- * that the caller publishes its slot under it and then gives it to life_settled; else -1.
+ * Find or make the record for `wish` and apply it: a tenant without members takes it whole, one
+ * with members only what tightens. Index, or -EBUSY (settle byte not had in 2 s), -ENFILE (table
+ * full), -ENOSPC (the sum of requests would exceed the device), -ENAMETOOLONG. `settled` is the
+ * descriptor of the settle byte when it was needed, kept so that the caller publishes its slot
+ * under it and then gives it to life_settled; else -1.
  */
-int tenant_settle(const struct segment *segment, const struct tenant_wish *wish, struct tenant_outcome *outcome,
-		  int *settled);
+int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
+		  struct tenant_outcome *outcome, int *settled);
 /*
- * After a slot of `tenant` was published; `settled`: under the settle byte. 0, with `outcome` brought up to date, or
- * -ESTALE when the record became another's meanwhile or looser than `wish`: give the slot up and settle again.
+ * After a slot of `tenant` was published; `settled`: under the settle byte. 0, with `outcome`
+ * brought up to date, or -ESTALE when the record became another's meanwhile or looser than `wish`:
+ * give the slot up and settle again.
  */
-int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish, bool settled,
-		   struct tenant_outcome *outcome);
+int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish,
+		   bool settled, struct tenant_outcome *outcome);
 /* Before a slot of `tenant` is freed: if it is the last one, its request begins to run out now. */
 void tenant_leaving(const struct segment *segment, uint32_t tenant);
 
-/* Set limit and request from outside (`cuquota set`), or hand them back to the processes (`release`). 0, -ENOENT,
- * -EBUSY, -ENOSPC. */
+/* Set limit and request from outside (`cuquota set`), or hand them back to the processes
+ * (`release`). 0, -ENOENT, -EBUSY, -ENOSPC. */
 int tenant_administer(const struct segment *segment, const struct tenant_wish *wish, bool release);
 
 #endif

@@ -52,7 +52,8 @@ bool seat_is_joined(const struct device *device)
 	return device->member && __atomic_load_n(&device->member->segment, __ATOMIC_ACQUIRE);
 }
 
-static int fill_wish(const struct device *device, struct tenant_wish *wish, char name[SETTINGS_TENANT])
+static int fill_wish(const struct device *device, struct tenant_wish *wish,
+		     char name[SETTINGS_TENANT])
 {
 	const struct settings *const settings = settings_get();
 	int rc;
@@ -64,20 +65,27 @@ static int fill_wish(const struct device *device, struct tenant_wish *wish, char
 	wish->name = name;
 	wish->keep_ns = settings->request_keep_ns;
 	rc = settings_limit(settings, &device->uuid, device->place, device->bytes, &wish->limit);
-	return rc ? rc : settings_request(settings, &device->uuid, device->place, device->bytes, &wish->request);
+	return rc ? rc
+		  : settings_request(settings, &device->uuid, device->place, device->bytes,
+				     &wish->request);
 }
 
-static void report(const struct device *device, const struct tenant_wish *wish, const struct tenant_outcome *outcome)
+static void report(const struct device *device, const struct tenant_wish *wish,
+		   const struct tenant_outcome *outcome)
 {
-	char brought[SIZE_TEXT], holds[SIZE_TEXT], brought_request[SIZE_TEXT], holds_request[SIZE_TEXT];
+	char brought[SIZE_TEXT], brought_request[SIZE_TEXT];
+	char holds[SIZE_TEXT], holds_request[SIZE_TEXT];
 
 	if (outcome->conflict && wish->limit != outcome->limit && wish->limit != CUQUOTA_NONE)
-		log_warn("%s: this process brings a limit of %s, tenant %s has %s%s: the latter holds", device->name,
-			 size_format(wish->limit, brought), wish->name, size_format(outcome->limit, holds),
+		log_warn("%s: this process brings a limit of %s, tenant %s has %s%s: the "
+			 "latter holds",
+			 device->name, size_format(wish->limit, brought), wish->name,
+			 size_format(outcome->limit, holds),
 			 outcome->administered ? " by `cuquota set`" : "");
 	if (outcome->conflict && wish->request != outcome->request && wish->request)
-		log_warn("%s: this process brings a request of %s, tenant %s has %s%s: the latter holds", device->name,
-			 size_format(wish->request, brought_request), wish->name,
+		log_warn("%s: this process brings a request of %s, tenant %s has %s%s: the "
+			 "latter holds",
+			 device->name, size_format(wish->request, brought_request), wish->name,
 			 size_format(outcome->request, holds_request),
 			 outcome->administered ? " by `cuquota set`" : "");
 	log_info("%s: joined as tenant %s, limit %s, request %s", device->name, wish->name,
@@ -97,7 +105,8 @@ static int open_segment(struct device *device, char why[SEGMENT_WHY])
 		strcpy(why, "out of host memory");
 		return -ENOMEM;
 	}
-	rc = segment_open(segment, settings_folder(settings_get()), device->name, device->bytes, SEGMENT_MEMBER, why);
+	rc = segment_open(segment, settings_folder(settings_get()), device->name, device->bytes,
+			  SEGMENT_MEMBER, why);
 	if (rc) {
 		free(segment);
 		return rc;
@@ -165,8 +174,9 @@ static void adopt(uint8_t index, uint32_t units)
 }
 
 /*
- * The place is lost: somebody unmapped our life page, or the file was replaced. Claims in flight see the raised epoch
- * when they close and charge themselves; whatever is entered already is adopted table by table.
+ * The place is lost: somebody unmapped our life page, or the file was replaced. Claims in flight
+ * see the raised epoch when they close and charge themselves; whatever is entered already is
+ * adopted table by table.
  */
 static void rejoin(struct device *device, unsigned index)
 {
@@ -176,14 +186,16 @@ static void rejoin(struct device *device, unsigned index)
 		return;
 	if (seats()->joins[index] >= REJOINS) {
 		if (!seats()->left_alone[index])
-			log_error("%s: the place in the ledger was lost %u times and is not had again: other processes "
-				  "no longer see what this one holds; find out who removes or replaces %s.ledger",
+			log_error("%s: the place in the ledger was lost %u times and is not had "
+				  "again: other processes no longer see what this one holds; find "
+				  "out who removes or replaces %s.ledger",
 				  device->name, REJOINS, device->segment->path);
 		seats()->left_alone[index] = true;
 		return;
 	}
 	if (seat_join(device, index, -1, why)) {
-		log_error("%s: the place in the ledger is lost and cannot be had again: %s", device->name, why);
+		log_error("%s: the place in the ledger is lost and cannot be had again: %s",
+			  device->name, why);
 		return;
 	}
 	block_epoch_raise();
@@ -191,7 +203,9 @@ static void rejoin(struct device *device, unsigned index)
 	extent_adopt((uint8_t)index, seat_now(device), adopt);
 	context_adopt((uint8_t)index, seat_now(device), adopt);
 	vmm_adopt((uint8_t)index, seat_now(device), adopt);
-	log_warn("%s: the place in the ledger was lost; joined anew with all that this process holds", device->name);
+	log_warn("%s: the place in the ledger was lost; joined anew with all that this "
+		 "process holds",
+		 device->name);
 }
 
 static void check(const struct device *device)
@@ -201,8 +215,9 @@ static void check(const struct device *device)
 	uint64_t checked = __atomic_load_n(&member->checked_ns, __ATOMIC_RELAXED);
 	int cancel;
 
-	if (now - checked < CHECK_NS || !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
-								     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (now - checked < CHECK_NS ||
+	    !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&seats()->joining);
@@ -214,10 +229,12 @@ static void check(const struct device *device)
 
 static bool has_credit(const struct member *member, uint32_t units)
 {
-	return CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_RELAXED)) >= units;
+	return CUQUOTA_CREDIT(__atomic_load_n(&member_slot(member)->word, __ATOMIC_RELAXED)) >=
+	       units;
 }
 
-int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
+int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat,
+		      struct refusal *refusal)
 {
 	const int kept = errno;
 	struct member *member;

@@ -1,7 +1,8 @@
 /*
- * The place of this process in the ledger of each device. Owns: the member handles, joining, and joining anew when
- * the place was lost. Promise: each charge remembers under which joining (seat) it was made, so that what was charged
- * in a lost place is neither refunded in the new one nor forgotten by it.
+ * The place of this process in the ledger of each device. Owns: the member handles, joining, and
+ * joining anew when the place was lost. Promise: each charge remembers under which joining (seat)
+ * it was made, so that what was charged in a lost place is neither refunded in the new one nor
+ * forgotten by it.
  */
 #ifndef POLICY_SEAT_H
 #define POLICY_SEAT_H
@@ -18,7 +19,8 @@ struct seat {
 
 /* Makes the handles, or finds them wiped in a forked child. 0 or -ENOMEM. */
 int seat_start(void);
-/* Join the ledger of a device with a new seat. 0 or -errno with the reason; `reserved` as in member_join. */
+/* Join the ledger of a device with a new seat. 0 or -errno with the reason; `reserved` as in
+ * member_join. */
 int seat_join(struct device *device, unsigned index, int reserved, char why[SEGMENT_WHY]);
 bool seat_is_joined(const struct device *device);
 /* Close the hold locks that a parent left to this process; its own cuInit succeeded. */
@@ -31,7 +33,9 @@ static inline struct member *seat_member(const struct device *device)
 
 static inline uint8_t seat_of(const struct member *member)
 {
-	return ((const struct seat *)((const char *)member - __builtin_offsetof(struct seat, member)))->number;
+	const char *const at = (const char *)member - __builtin_offsetof(struct seat, member);
+
+	return ((const struct seat *)at)->number;
 }
 
 static inline uint8_t seat_now(const struct device *device)
@@ -47,9 +51,12 @@ static inline uint32_t seat_units(uint64_t bytes)
 	return units < UINT32_MAX / 4 ? (uint32_t)units : UINT32_MAX / 4;
 }
 
-/* Charge, looking first (at most once a second, and only when credit is short) whether the place is still ours. */
-int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal);
-static inline int seat_charge(const struct device *device, uint32_t units, uint8_t *seat, struct refusal *refusal)
+/* Charge, looking first (at most once a second, and only when credit is short) whether the place is
+ * still ours. */
+int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat,
+		      struct refusal *refusal);
+static inline int seat_charge(const struct device *device, uint32_t units, uint8_t *seat,
+			      struct refusal *refusal)
 {
 	struct member *const member = seat_member(device);
 
@@ -68,11 +75,13 @@ static inline void seat_refund(const struct device *device, uint8_t seat, uint32
 }
 /* Charge in the present seat whatever the limit; returns its number. */
 uint8_t seat_force(const struct device *device, uint32_t units);
-/* Would a charge be granted out of credit, or is there room for it without looking for the dead? A hint. */
+/* Would a charge be granted out of credit, or is there room for it without looking for the dead? A
+ * hint. */
 bool seat_has_room(const struct device *device, uint32_t units);
 
-/* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the charge, so that the
- * commonest calls need not write it. Alone, a thread need not pay for an atomic addition. */
+/* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the
+ * charge, so that the commonest calls need not write it. Alone, a thread need not pay for an atomic
+ * addition. */
 static inline void seat_count(const struct device *device, unsigned family, int64_t units)
 {
 	uint32_t *const figure = &member_detail(seat_member(device))->family[family];
@@ -82,10 +91,13 @@ static inline void seat_count(const struct device *device, unsigned family, int6
 	if (__atomic_load_n(&quiet_threads, __ATOMIC_RELAXED) > 1)
 		__atomic_fetch_add(figure, (uint32_t)units, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + (uint32_t)units, __ATOMIC_RELAXED);
+		__atomic_store_n(figure,
+				 __atomic_load_n(figure, __ATOMIC_RELAXED) + (uint32_t)units,
+				 __ATOMIC_RELAXED);
 }
 
-/* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that hold something. */
+/* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that
+ * hold something. */
 void context_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
 void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
 

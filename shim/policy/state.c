@@ -1,8 +1,8 @@
 /*
  * Starting. See state.h.
  *
- * One word, in memory that fork wipes, says how this process stands. Settings alone can decide it (aside, denied);
- * else it is decided after the driver's own start, when the devices are known.
+ * One word, in memory that fork wipes, says how this process stands. Settings alone can decide it
+ * (aside, denied); else it is decided after the driver's own start, when the devices are known.
  */
 #include "policy/seat.h"
 #include "policy/block.h"
@@ -63,7 +63,8 @@ enum process_mode process_decide(void)
 	const int kept = errno;
 	enum process_mode mode;
 
-	if (!wiped_once(&memory, sizeof(struct start)) || !wiped_once((void **)&process_word, sizeof(struct process)))
+	if (!wiped_once(&memory, sizeof(struct start)) ||
+	    !wiped_once((void **)&process_word, sizeof(struct process)))
 		return PROCESS_DENIED;
 	mode = __atomic_load_n(&process_word->mode, __ATOMIC_ACQUIRE);
 	if (mode == PROCESS_IDLE) {
@@ -78,8 +79,8 @@ enum process_mode process_decide(void)
 	return mode;
 }
 
-/* The hold locks get the lowest descriptors, so that they end after the driver's files (life.h): they are kept free
- * from the driver for them. Never 0 to 2, which programs take for granted. */
+/* The hold locks get the lowest descriptors, so that they end after the driver's files (life.h):
+ * they are kept free from the driver for them. Never 0 to 2, which programs take for granted. */
 static void reserve(void)
 {
 	int file = open("/dev/null", O_PATH | O_CLOEXEC);
@@ -108,7 +109,8 @@ static int take_reserved(void)
 		const int file = start()->reserved[i] - 1;
 
 		start()->reserved[i] = 0;
-		/* A program that closed all it does not know may have its own file there now, hardly one of O_PATH. */
+		/* A program that closed all it does not know may have its own file there now,
+		 * hardly one of O_PATH. */
 		if (file >= 0 && is_path(file))
 			return file;
 	}
@@ -156,11 +158,13 @@ CUresult state_starting(void)
 
 static uint32_t grain_of(CUdevice ordinal)
 {
-	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
+	const CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
 	size_t bytes = 0;
 
-	if (real.cuMemGetAllocationGranularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
+	if (real.cuMemGetAllocationGranularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
+		    CUDA_SUCCESS ||
 	    !bytes || bytes > 1u << 30)
 		bytes = GRAIN_ELSE;
 	return seat_units(bytes);
@@ -199,7 +203,8 @@ static bool join_device(unsigned index)
 		return false;
 	}
 	if (visible_place(&found.uuid, &found.place)) {
-		log_error("%s: its place in NVML's order is not known, and settings count places; name devices by UUID",
+		log_error("%s: its place in NVML's order is not known, and settings count places; "
+			  "name devices by UUID",
 			  found.name);
 		return false;
 	}
@@ -217,8 +222,8 @@ static bool join_device(unsigned index)
 	return false;
 }
 
-/* A key may name a device that CUDA_VISIBLE_DEVICES keeps from this process alone: NVML knows, and is asked only when
- * a key names none of ours. */
+/* A key may name a device that CUDA_VISIBLE_DEVICES keeps from this process alone: NVML knows, and
+ * is asked only when a key names none of ours. */
 static void warn_of_absent(void)
 {
 	const struct settings *const settings = settings_get();
@@ -243,14 +248,16 @@ static enum process_mode join_all(bool own)
 
 	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS)
 		return PROCESS_IDLE;
-	/* Nothing is had from a driver that shows a hidden device, whatever CUQUOTA_ON_ERROR says. */
+	/* Nothing is had from a driver that shows a hidden device, whatever CUQUOTA_ON_ERROR
+	 * says. */
 	if (visible_check() != CUDA_SUCCESS)
 		return PROCESS_DENIED;
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
-	if (seat_start() || block_start() || orphan_start() || context_start() || current_start() || vmm_start() ||
-	    quiet_start()) {
-		log_error("no memory that fork wipes can be had from this kernel (4.14 and later have it)");
+	if (seat_start() || block_start() || orphan_start() || context_start() || current_start() ||
+	    vmm_start() || quiet_start()) {
+		log_error("no memory that fork wipes can be had from this kernel (4.14 and later "
+			  "have it)");
 		return fail();
 	}
 	if (own)
@@ -268,7 +275,8 @@ static enum process_mode join_all(bool own)
 	return PROCESS_READY;
 }
 
-/* `own`: this process itself called cuInit; else what it inherited may still be in use through its parent's files. */
+/* `own`: this process itself called cuInit; else what it inherited may still be in use through its
+ * parent's files. */
 static CUresult started(CUresult rc, bool own)
 {
 	const int kept = errno;
@@ -302,8 +310,8 @@ bool process_retry(void)
 }
 
 /*
- * The driver was started past the hook, or this is a forked child that never called cuInit. The first answers, and we
- * join; the second is told by the driver that it is not initialized.
+ * The driver was started past the hook, or this is a forked child that never called cuInit. The
+ * first answers, and we join; the second is told by the driver that it is not initialized.
  */
 enum process_mode process_late(void)
 {

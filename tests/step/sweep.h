@@ -42,8 +42,8 @@ static pid_t child_of_victim;
 
 static bool is_ledgers(const char *file, const char *name)
 {
-	static const char *const parts[] = {"account", "heir", "life", "lockfile",
-					    "member", "segment", "sum", "tenant"};
+	static const char *const parts[] = {"account", "folder", "heir", "life", "lockfile",
+					    "member", "segment", "sum", "tenant", "why"};
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		const size_t length = strlen(parts[i]);
