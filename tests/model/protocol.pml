@@ -96,6 +96,7 @@ byte epoch;
 byte own_epoch[SLOTS];
 bit growing[SLOTS];
 bit mark[SLOTS]; /* is it more than nothing? */
+byte tag[SLOTS]; /* in word: changed by each adoption */
 #endif
 #if TENANTS > 1
 bit tenant[SLOTS];
@@ -110,7 +111,7 @@ bit requests;
 	COUNT n = 0, need = 0, used = 0, pend = 0, was = 0
 #if EPOCHS
 #define LOCALS_EPOCH                       \
-	; COUNT seen = 0; byte rules = 0; bit fast = 1, room = 0
+	; COUNT seen = 0; byte rules = 0, tagged = 0; bit fast = 1, room = 0
 #else
 #define LOCALS_EPOCH
 #endif
@@ -267,9 +268,9 @@ inline read_word(s)
 
 /* Has the credit been seen to be enough? If not, the rest is asked for. */
 #if EPOCHS
-#define SHORT(s) seen = 0; was = 0; at = (fast -> LOCK : ANNOUNCE); need = (fast -> 0 : n - credit[s])
+#define SHORT(s) seen = 0; was = 0; tagged = 0; at = (fast -> LOCK : ANNOUNCE); need = (fast -> 0 : n - credit[s])
 #define BEGIN_CHARGE fast = 1; at = CHARGE
-#define END_GROW(s) if :: !fast -> growing[s] = 0 :: else fi; fast = 1; seen = 0; was = 0; rules = 0
+#define END_GROW(s) if :: !fast -> growing[s] = 0 :: else fi; fast = 1; seen = 0; was = 0; tagged = 0; rules = 0
 #define TO_CHARGE ADOPT
 #else
 #define BEGIN_CHARGE at = CHARGE
@@ -315,25 +316,25 @@ proctype member(byte p; byte s)
 	/* account.c account_charge */
 #if EPOCHS
 	:: atomic { at == CHARGE && RUNS(s) ->
-		seen = credit[s]; was = charged[s];
+		seen = credit[s]; was = charged[s]; tagged = tag[s];
 		if
 		:: seen < n -> SHORT(s)
 		:: else -> at = EPOCH
 		fi }
 	:: atomic { at == EPOCH && RUNS(s) ->
 		if
-		:: epoch != own_epoch[s] && FAULT != EPOCH_IGNORED -> at = (fast -> LOCK : AGAIN); seen = 0; was = 0
+		:: epoch != own_epoch[s] && FAULT != EPOCH_IGNORED -> at = (fast -> LOCK : AGAIN); seen = 0; was = 0; tagged = 0
 		:: else -> at = SWAP
 		fi }
 	:: atomic { at == SWAP && RUNS(s) ->
 		if
-		:: credit[s] == seen && charged[s] == was ->
+		:: credit[s] == seen && charged[s] == was && tag[s] == tagged ->
 			SEEN(S_CHARGED, s, n)
 			credit[s] = credit[s] - n; charged[s] = charged[s] + n;
 			CLEAN; END_GROW(s);
 			CHARGED(s)
 		:: else ->
-			seen = credit[s]; was = charged[s];
+			seen = credit[s]; was = charged[s]; tagged = tag[s];
 			if
 			:: seen < n -> SHORT(s)
 			:: else -> at = EPOCH
@@ -345,7 +346,7 @@ proctype member(byte p; byte s)
 		:: rules == own_epoch[s] -> rules = 0; at = CHARGE
 		:: else -> at = (FAULT == CREDIT_ADOPTED -> ADOPTED : DROP)
 		fi }
-	:: atomic { at == DROP && RUNS(s) -> mark[s] = 0; credit[s] = 0; at = ADOPTED }
+	:: atomic { at == DROP && RUNS(s) -> mark[s] = 0; credit[s] = 0; tag[s] = (FAULT == TAG_KEPT -> tag[s] : rules); at = ADOPTED }
 	:: atomic { at == ADOPTED && RUNS(s) -> own_epoch[s] = rules; rules = 0; at = CHARGE }
 	:: atomic { at == AGAIN && RUNS(s) ->
 		if
@@ -442,7 +443,7 @@ proctype member(byte p; byte s)
 		fi }
 	/* account.c account_refund. The mark says how much stays as credit: here all of it or nothing. */
 #if EPOCHS
-	:: atomic { at == REFUND && RUNS(s) -> seen = credit[s]; was = charged[s]; at = REFUND_EPOCH }
+	:: atomic { at == REFUND && RUNS(s) -> seen = credit[s]; was = charged[s]; tagged = tag[s]; at = REFUND_EPOCH }
 	:: atomic { at == REFUND_EPOCH && RUNS(s) -> rules = epoch; at = REFUND_SWAP;
 		if
 		:: rules == own_epoch[s] && mark[s] -> need = n
@@ -450,7 +451,7 @@ proctype member(byte p; byte s)
 		fi }
 	:: atomic { at == REFUND_SWAP && RUNS(s) ->
 		if
-		:: credit[s] == seen && charged[s] == was ->
+		:: credit[s] == seen && charged[s] == was && tag[s] == tagged ->
 			SEEN(S_REFUNDED, s, n)
 			charged[s] = charged[s] - n; credit[s] = credit[s] + need;
 			if
@@ -459,7 +460,7 @@ proctype member(byte p; byte s)
 			fi
 		:: else -> at = REFUND; rules = 0
 		fi;
-		need = 0; seen = 0; was = 0 }
+		need = 0; seen = 0; was = 0; tagged = 0 }
 	:: atomic { at == RECHECK && RUNS(s) ->
 		if
 		:: epoch != rules -> at = VOID

@@ -9,10 +9,10 @@
  * Shown: once it has returned, no charge succeeds that leaves the tenant above the new limit, those in flight included; before,
  * none above the old one; a word is never below what its threads hold; no deadlock.
  *
- * The gap: of a member with two threads this holds for charges that begin after the return, but while a refund of the other
- * thread is under way that began before. STRICT 1 shows why not for all: a late commit or refund of the other thread makes
- * the word look again as a charge had loaded it before the credit was taken, so that its swap holds; and credit that a refund
- * kept under the old rules may be used in the moment before its second look, if the handle's epoch is the new one already.
+ * The gap: of a member with two threads this holds for charges that begin after the return. STRICT 1 shows why not for those
+ * that began before: a commit or refund that the other thread had begun under the old rules makes the word look again as the
+ * charge had loaded it before its credit was taken, tag and all, so that its swap holds. With TAKE_TAGS 1 whoever tightens
+ * changes the tag too, credit or not, and STRICT holds; the code does not do that yet.
  */
 #include "faults.pml"
 #define SLOTS 2
@@ -31,6 +31,9 @@
 #ifndef SINGLE
 #define SINGLE 0 /* 1: two members with one thread each */
 #endif
+#ifndef TAKE_TAGS
+#define TAKE_TAGS 0
+#endif
 #ifndef STRICT
 #define STRICT 0
 #endif
@@ -39,9 +42,8 @@
 #define WAITS 0
 #endif
 
-bit bound, gap, excused;
-byte busy[3]; /* 1 in a charge, 2 in a refund */
-bit old[3];   /* in a call that began before the return */
+bit bound, excused;
+bit busy[3], old[3]; /* in a call; in one that began before the return */
 byte held[3]; /* threads 0 and 1 are of slot 0, thread 2 is of slot 1 */
 
 #define ALL(a) (a[0] + a[1])
@@ -54,16 +56,22 @@ byte held[3]; /* threads 0 and 1 are of slot 0, thread 2 is of slot 1 */
 	assert(ALL(charged) <= (BINDS -> LOWER : LIMIT)); assert(TRUE_WORDS); ENDED
 #define REFUNDED(s) assert(TRUE_WORDS); ENDED
 #define BINDS (bound && !excused && (STRICT || p == 2 || !IN_GAP))
-/* Of two threads: the charge began before the return, or the other one is in a refund that did. */
-#define IN_GAP (old[p] || (gap && old[1 - p]))
+/* Of two threads: the charge began before the return. */
+#define IN_GAP (old[p])
 #define ENDED n = 0; busy[p] = 0; old[p] = 0; at = IDLE
 
 #define OWN_OPTIONS                                                                             \
 	:: atomic { at == IDLE && held[p] < MOST -> n = 1; busy[p] = 1; BEGIN_CHARGE }           \
-	:: atomic { at == IDLE && held[p] -> held[p] = held[p] - 1; n = 1; busy[p] = 2; at = REFUND } \
+	:: atomic { at == IDLE && held[p] -> held[p] = held[p] - 1; n = 1; busy[p] = 1; at = REFUND } \
 	:: atomic { at == REFUSED -> ENDED }
 
 #include "protocol.pml"
+
+#if TAKE_TAGS
+#define TAKE_FROM(k) d_step { credit[k] = 0; tag[k] = epoch }
+#else
+#define TAKE_FROM(k) credit[k] = 0
+#endif
 
 init {
 	atomic {
@@ -80,11 +88,11 @@ init {
 	limit = LOWER;
 	epoch++;
 	if
-	:: FAULT != CREDIT_LEFT -> credit[0] = 0; credit[1] = 0
+	:: FAULT != CREDIT_LEFT -> TAKE_FROM(0); TAKE_FROM(1)
 	:: FAULT == CREDIT_LEFT
 	fi;
 	d_step {
-		bound = 1; gap = (busy[0] == 2 || busy[1] == 2);
-		old[0] = busy[0] != 0; old[1] = busy[1] != 0; old[2] = busy[2] != 0
+		bound = 1;
+		old[0] = busy[0]; old[1] = busy[1]; old[2] = busy[2]
 	}
 }
