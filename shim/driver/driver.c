@@ -39,17 +39,75 @@ static nvmlReturn_t nvml_absent(void)
 
 #define SLOT(table, sym) (__builtin_offsetof(struct table, sym) / sizeof(void *))
 
+/* The names of all rows, one behind another; a row knows its own by the offset. */
+#define HOOK(sym) char sym[sizeof(#sym)];
+#define CALL(sym) HOOK(sym)
+#define PASS(sym) HOOK(sym)
+struct cuda_names {
+#include "driver/cuda.def"
+};
+#define HOOK(sym) char sym[sizeof(#sym)];
+#define CALL(sym) HOOK(sym)
+#define PASS(sym) HOOK(sym)
+struct nvml_names {
+#include "driver/nvml.def"
+};
+
+static const struct cuda_names cuda_names = {
+#define HOOK(sym) .sym = #sym,
+#define CALL(sym) .sym = #sym,
+#define PASS(sym) .sym = #sym,
+#include "driver/cuda.def"
+};
+
+static const struct nvml_names nvml_names = {
+#define HOOK(sym) .sym = #sym,
+#define CALL(sym) .sym = #sym,
+#define PASS(sym) .sym = #sym,
+#include "driver/nvml.def"
+};
+
+enum {
+#define HOOK(sym) CUDA_HOOK_##sym,
+#define CALL(sym)
+#define PASS(sym)
+#include "driver/cuda.def"
+};
+
+enum {
+#define HOOK(sym) NVML_HOOK_##sym,
+#define CALL(sym)
+#define PASS(sym)
+#include "driver/nvml.def"
+};
+
+static void *const cuda_hooks[] = {
+#define HOOK(sym) (void *)&sym,
+#define CALL(sym)
+#define PASS(sym)
+#include "driver/cuda.def"
+};
+
+static void *const nvml_hooks[] = {
+#define HOOK(sym) (void *)&sym,
+#define CALL(sym)
+#define PASS(sym)
+#include "driver/nvml.def"
+};
+
+#define NAME(names, sym) (__builtin_offsetof(struct names, sym))
+
 static const struct row cuda_rows[] = {
-#define HOOK(sym) {#sym, (void *)&sym, SLOT(driver, sym)},
-#define CALL(sym) {#sym, NULL, SLOT(driver, sym)},
-#define PASS(sym) {#sym, NULL, ROW_NO_SLOT},
+#define HOOK(sym) {NAME(cuda_names, sym), CUDA_HOOK_##sym + 1, SLOT(driver, sym)},
+#define CALL(sym) {NAME(cuda_names, sym), 0, SLOT(driver, sym)},
+#define PASS(sym) {NAME(cuda_names, sym), 0, ROW_NO_SLOT},
 #include "driver/cuda.def"
 };
 
 static const struct row nvml_rows[] = {
-#define HOOK(sym) {#sym, (void *)&sym, SLOT(nvml_driver, sym)},
-#define CALL(sym) {#sym, NULL, SLOT(nvml_driver, sym)},
-#define PASS(sym) {#sym, NULL, ROW_NO_SLOT},
+#define HOOK(sym) {NAME(nvml_names, sym), NVML_HOOK_##sym + 1, SLOT(nvml_driver, sym)},
+#define CALL(sym) {NAME(nvml_names, sym), 0, SLOT(nvml_driver, sym)},
+#define PASS(sym) {NAME(nvml_names, sym), 0, ROW_NO_SLOT},
 #include "driver/nvml.def"
 };
 
@@ -59,6 +117,8 @@ struct library libraries[LIBRARIES] = {
 		.file = "libcuda.so.1",
 		.rows = cuda_rows,
 		.count = sizeof(cuda_rows) / sizeof(*cuda_rows),
+		.names = (const char *)&cuda_names,
+		.hooks = cuda_hooks,
 		.table = (void **)&driver_table,
 		.lacking = (void *)cuda_lacking,
 		.absent = (void *)cuda_absent,
@@ -69,6 +129,8 @@ struct library libraries[LIBRARIES] = {
 		.file = "libnvidia-ml.so.1",
 		.rows = nvml_rows,
 		.count = sizeof(nvml_rows) / sizeof(*nvml_rows),
+		.names = (const char *)&nvml_names,
+		.hooks = nvml_hooks,
 		.table = (void **)&nvml_driver_table,
 		.lacking = (void *)nvml_lacking,
 		.absent = (void *)nvml_absent,

@@ -21,7 +21,7 @@ const struct row *library_row(const struct library *library, const char *name)
 
 	while (low < high) {
 		const size_t middle = (low + high) / 2;
-		const int order = strcmp(name, library->rows[middle].name);
+		const int order = strcmp(name, row_name(library, &library->rows[middle]));
 
 		if (!order)
 			return &library->rows[middle];
@@ -91,7 +91,7 @@ static void fill(const struct library *library, const struct elf_image *image)
 
 		if (row->slot == ROW_NO_SLOT)
 			continue;
-		sym = elf_symbol(image, row->name);
+		sym = elf_symbol(image, row_name(library, row));
 		address = sym ? elf_address(image, sym) : library->lacking;
 		if (sym && elf_holds(elf_self(), address)) {
 			__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -110,9 +110,9 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	int protection = PROT_READ;
 
 	for (size_t i = 0; i < library->count; i++) {
-		const ElfW(Sym) *const sym = library->rows[i].hook
-						     ? elf_symbol(image, library->rows[i].name)
-						     : NULL;
+		const struct row *const row = &library->rows[i];
+		const ElfW(Sym) *const sym = row->hook ? elf_symbol(image, row_name(library, row))
+						       : NULL;
 
 		if (sym && (ElfW(Addr))sym < low)
 			low = (ElfW(Addr))sym;
@@ -140,11 +140,11 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	}
 	for (size_t i = 0; i < library->count; i++) {
 		const struct row *const row = &library->rows[i];
-		ElfW(Sym) *const sym = row->hook ? elf_symbol(image, row->name) : NULL;
+		ElfW(Sym) *const sym = row->hook ? elf_symbol(image, row_name(library, row)) : NULL;
 
 		if (sym)
 			__atomic_store_n(&sym->st_value,
-					 own ? (ElfW(Addr))row->hook - image->base : 0,
+					 own ? (ElfW(Addr))row_hook(library, row) - image->base : 0,
 					 __ATOMIC_RELEASE);
 	}
 	mprotect((void *)low, high - low, protection);

@@ -14,19 +14,23 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/* Without pointers: each would be relocated, and its page copied, at the start of every program. */
 struct row {
-	const char *name;
-	void *hook;    /* our wrapper; NULL: not interposed */
-	unsigned slot; /* where the table holds the real one */
+	uint32_t name; /* where in the library's names */
+	uint16_t hook; /* which of the library's hooks is our wrapper, + 1; 0: not interposed */
+	uint16_t slot; /* where the table holds the real one */
 };
-#define ROW_NO_SLOT (~0u)
+#define ROW_NO_SLOT UINT16_MAX
 
 struct library {
-	const char *stem; /* its SONAME up to the version */
-	const char *file; /* what programs open */
-	const struct row *rows;
+	const char *stem;	/* its SONAME up to the version */
+	const char *file;	/* what programs open */
+	const struct row *rows; /* in the order of their names */
 	size_t count;
+	const char *names;
+	void *const *hooks;
 	void **table;
 	void *lacking; /* stands in for what the library does not have */
 	void *absent;  /* stands in for everything where there is no library */
@@ -41,6 +45,17 @@ enum { LIBRARY_CUDA,
        LIBRARY_NVML,
        LIBRARIES };
 extern struct library libraries[LIBRARIES];
+
+static inline const char *row_name(const struct library *library, const struct row *row)
+{
+	return library->names + row->name;
+}
+
+/* Our wrapper; NULL: not interposed. */
+static inline void *row_hook(const struct library *library, const struct row *row)
+{
+	return row->hook ? library->hooks[row->hook - 1] : NULL;
+}
 
 /* NULL: a name that the library's .def file does not have. */
 const struct row *library_row(const struct library *library, const char *name);

@@ -172,7 +172,7 @@ static void prepare_namespace(struct door_call *call, const char *file)
 					       RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD))
 			 : NULL;
 	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info))
-		copy_lookup(map->l_ld, info.dli_fbase, library->rows[0].name);
+		copy_lookup(map->l_ld, info.dli_fbase, row_name(library, &library->rows[0]));
 }
 
 static bool skip(const struct door_call *call, const char *file)

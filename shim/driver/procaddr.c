@@ -14,19 +14,47 @@
 
 #include <string.h>
 
+/* Without pointers, as the rows (library.h). */
 struct version {
-	const char *name;
-	int version;
-	const char *symbol;
+	uint16_t name, symbol; /* where in version_names */
+	uint16_t version;
 	bool per_thread;
 };
 
-static const struct version versions[] = {
-#define VERSION(name, version, symbol, per_thread) \
-	{#name, version, sizeof(__typeof__(&symbol)) ? #symbol : NULL, per_thread},
+static const struct version_names {
+#define VERSION(name, version, symbol, per_thread)           \
+	char name##_##version##_##per_thread[sizeof(#name)]; \
+	char name##_##version##_##per_thread##_symbol[sizeof(#symbol)];
+#include "versions.h"
+#undef VERSION
+} version_names = {
+#define VERSION(name, version, symbol, per_thread)  \
+	.name##_##version##_##per_thread = (#name), \
+	.name##_##version##_##per_thread##_symbol = (#symbol),
 #include "versions.h"
 #undef VERSION
 };
+_Static_assert(sizeof(version_names) <= UINT16_MAX, "offsets of 16 bits");
+
+/* A symbol that cuda.h does not declare has no type, and fails here. */
+#define VERSION(name, version, symbol, per_thread) \
+	_Static_assert(sizeof(__typeof__(&symbol)), #symbol);
+#include "versions.h"
+#undef VERSION
+
+static const struct version versions[] = {
+#define NAME(member) __builtin_offsetof(struct version_names, member)
+#define VERSION(name, version, symbol, per_thread) \
+	{NAME(name##_##version##_##per_thread),    \
+	 NAME(name##_##version##_##per_thread##_symbol), version, per_thread},
+#include "versions.h"
+#undef VERSION
+};
+
+static const char *name_at(uint16_t offset)
+{
+	return (const char *)&version_names + offset;
+}
 
 /* The symbol that answers: of the per-thread variants if these are asked for and there are any,
  * else of the plain versions, the newest that is not newer than asked. NULL: a name, or a time,
@@ -40,15 +68,16 @@ static const struct version *version_find(const char *name, int asked, cuuint64_
 	while (low < high) {
 		const size_t middle = (low + high) / 2;
 
-		if (strcmp(versions[middle].name, name) < 0)
+		if (strcmp(name_at(versions[middle].name), name) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < sizeof(versions) / sizeof(*versions) && !strcmp(versions[low].name, name);
-	     low++) {
+	for (; low < sizeof(versions) / sizeof(*versions); low++) {
 		const struct version *const v = &versions[low];
 
+		if (strcmp(name_at(v->name), name) != 0)
+			break;
 		any |= v->per_thread;
 		if (v->version <= asked)
 			*(v->per_thread ? &per_thread : &plain) = v;
@@ -99,13 +128,13 @@ static CUresult substitute(const struct question *question, const char *name, vo
 		return rc;
 
 	known = version_find(name, version, question->flags);
-	row = known ? library_row(library, known->symbol) : NULL;
+	row = known ? library_row(library, name_at(known->symbol)) : NULL;
 	if (row && row->hook && library_real(library, row) == *pfn) {
-		*pfn = row->hook;
+		*pfn = row_hook(library, row);
 		return rc;
 	}
 	if (library_row_at(library, *pfn)) {
-		*pfn = library_row_at(library, *pfn)->hook;
+		*pfn = row_hook(library, library_row_at(library, *pfn));
 		return rc;
 	}
 	if (row && row->hook) {
@@ -116,10 +145,10 @@ static CUresult substitute(const struct question *question, const char *name, vo
 		 * address, or a later one? */
 		at_ours.status = question->status ? &ignored : NULL;
 		if (ask(&at_ours, name, &again, known->version) == CUDA_SUCCESS && again == *pfn) {
-			*pfn = row->hook;
+			*pfn = row_hook(library, row);
 			return rc;
 		}
-		if (resolve_takes_memory(known->symbol))
+		if (resolve_takes_memory(name_at(known->symbol)))
 			return unknown(question, name, pfn, version);
 		log_debug("%s of CUDA %d is newer than this release and passes", name, version);
 		return rc;

@@ -30,6 +30,11 @@ struct query {
 	const struct row *row;	 /* NULL: an unknown allocator, or one of the doors' names */
 };
 
+static void *hook_of(const struct query *query)
+{
+	return row_hook(query->library, query->row);
+}
+
 /* The real look-up, with us as the caller. Never by a jump: RTLD_NEXT would be
  * after whoever called us. */
 static __attribute__((noinline)) void *ask(const struct query *query, void *handle)
@@ -92,7 +97,7 @@ static void *judge(const struct query *query, void *found)
 	if (!library_adopt(library, &own))
 		return refuse(); /* a copy that is not the process's own */
 	if (query->row)
-		return query->row->hook ? query->row->hook : found;
+		return query->row->hook ? hook_of(query) : found;
 	return gate_before(found, query->name);
 }
 
@@ -107,7 +112,7 @@ static void *ask_global(const struct query *query)
 	/* A copy that stands aside exports the same names. */
 	if (found && !elf_holds(elf_self(), found) && dladdr(found, &info) &&
 	    elf_image_mapped(&image, info.dli_fbase, info.dli_fname) && copy_is(&image))
-		return query->row && library_loaded(query->library, &image) ? query->row->hook
+		return query->row && library_loaded(query->library, &image) ? hook_of(query)
 									    : NULL;
 	return found ? judge(query, found) : NULL;
 }
@@ -223,7 +228,7 @@ static bool decide_for_driver(const struct query *query, void **answer)
 	if (!query->row || !query->row->hook || query->handle == RTLD_NEXT)
 		return false;
 	found = ask(query, query->handle);
-	*answer = found == query->row->hook ? library_real(query->library, query->row) : found;
+	*answer = found == hook_of(query) ? library_real(query->library, query->row) : found;
 	return true;
 }
 
