@@ -1,6 +1,6 @@
 /*
- * Charging and refunding on the account. The argument for it stands in account.h; who lives and who is dead in
- * reap.c.
+ * Charging and refunding on the account. The argument for it stands in account.h; who lives and who
+ * is dead in reap.c.
  */
 #include "account.h"
 #include "account_locks.h"
@@ -44,16 +44,17 @@ static bool note_applied(struct account_file *file, struct account_cell *cell,
 	uint64_t *const applied = &file->slot[word_slot(word)].applied[device];
 
 	for (;;) {
-		/* Read before the word is read again: a note that is late finds the count changed. */
+		/* Read before the word is read again: a note that is late finds the count
+		 * changed. */
 		uint64_t seen = __atomic_load_n(applied, __ATOMIC_ACQUIRE);
 
 		if (__atomic_load_n(&cell->word, __ATOMIC_ACQUIRE) != word)
 			return false;
 		if ((seen & SEQUENCE_MASK) == (word & SEQUENCE_MASK))
 			return true;
-		if (__atomic_compare_exchange_n(applied, &seen,
-						((seen | SEQUENCE_MASK) + 1) | (word & SEQUENCE_MASK),
-						false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(
+			    applied, &seen, ((seen | SEQUENCE_MASK) + 1) | (word & SEQUENCE_MASK),
+			    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return true;
 	}
 }
@@ -78,9 +79,9 @@ static uint64_t next_sequence(const struct account_file *file, const unsigned in
 }
 
 /*
- * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it. What would be a new maximum is
- * written only over a word that was read before the dead were reaped (by `reaper`): what they held does not count in
- * it, and who had it after them has written the word since.
+ * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it. What would be a
+ * new maximum is written only over a word that was read before the dead were reaped (by `reaper`):
+ * what they held does not count in it, and who had it after them has written the word since.
  */
 static int move(struct account_file *file, const unsigned int slot, const unsigned int device,
 		const int64_t delta, struct account *const reaper)
@@ -163,15 +164,16 @@ static uint32_t disturb(struct account_file *file, const unsigned int device,
 			continue;
 		}
 		if (__atomic_compare_exchange_n(&cell->word, &word,
-						make_word(account_value(word), NOBODY, count), false,
-						__ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
+						make_word(account_value(word), NOBODY, count),
+						false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
 			return account_value(word);
 	}
 }
 
 /*
- * Lowers a grant to what is held, and returns what of the device that sets free. Under the grant lock. The order
- * of the stores is such that a death between them leaves the sum of the grants too large, never too small.
+ * Lowers a grant to what is held, and returns what of the device that sets free. Under the grant
+ * lock. The order of the stores is such that a death between them leaves the sum of the grants too
+ * large, never too small.
  */
 static uint32_t lower_grant(struct account_file *file, const unsigned int device,
 			    const unsigned int tag)
@@ -289,5 +291,6 @@ void account_reset_max(struct account *account)
 
 	for (device = 0; device < CARDS_MAX; device++)
 		for (tag = 0; tag < ACCOUNT_TAGS; tag++)
-			__atomic_store_n(&account->file->cell[device][tag].max, 0, __ATOMIC_RELEASE);
+			__atomic_store_n(&account->file->cell[device][tag].max, 0,
+					 __ATOMIC_RELEASE);
 }

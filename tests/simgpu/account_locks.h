@@ -10,7 +10,8 @@
 int account_lock(const struct account *account, const char *name);
 void account_unlock(int lock);
 
-/* Resolves the operation in flight of a dead slot and refunds what it holds. The caller owns the slot's life byte. */
+/* Resolves the operation in flight of a dead slot and refunds what it holds. The caller owns the
+ * slot's life byte. */
 void account_settle(struct account_file *file, unsigned int slot);
 
 #endif

@@ -30,7 +30,8 @@ static inline struct area *areas_find(const struct areas *areas, const CUdevicep
 	return NULL;
 }
 
-static inline bool areas_overlaps(const struct areas *areas, const CUdeviceptr at, const size_t bytes)
+static inline bool areas_overlaps(const struct areas *areas, const CUdeviceptr at,
+				  const size_t bytes)
 {
 	size_t i;
 

@@ -63,8 +63,9 @@ static uint64_t mix(uint64_t x)
 
 static void name_card(struct card *card, unsigned int index)
 {
-	static const unsigned char bus[CARDS_MAX] = { 0x07, 0x0f, 0x17, 0x1f, 0x27, 0x3b, 0x47, 0x5e,
-						      0x86, 0x8f, 0x97, 0xaf, 0xb7, 0xca, 0xd8, 0xe3 };
+	static const unsigned char bus[CARDS_MAX] = {0x07, 0x0f, 0x17, 0x1f, 0x27, 0x3b,
+						     0x47, 0x5e, 0x86, 0x8f, 0x97, 0xaf,
+						     0xb7, 0xca, 0xd8, 0xe3};
 	const uint64_t a = mix(index + 1), b = mix(a);
 	unsigned char *const u = card->uuid;
 
@@ -177,7 +178,8 @@ static void parse(void)
 		c->exact = true;
 	} else {
 		c->grain = size_setting("SIMGPU_GRAIN", c->grain);
-		if (c->grain < (4U << 10) || c->grain > (64U << 20) || (c->grain & (c->grain - 1))) {
+		if (c->grain < (4U << 10) || c->grain > (64U << 20) ||
+		    (c->grain & (c->grain - 1))) {
 			complain("SIMGPU_GRAIN", value);
 			c->grain = 2U << 20;
 		}

@@ -1,7 +1,7 @@
 /*
- * Contexts: each costs SIMGPU_CONTEXT on its device while it lives, the primary one from the first retain to the last
- * release, a reset, or both. What was allocated in a context ends with it. The stack of current contexts is the
- * thread's.
+ * Contexts: each costs SIMGPU_CONTEXT on its device while it lives, the primary one from the first
+ * retain to the last release, a reset, or both. What was allocated in a context ends with it. The
+ * stack of current contexts is the thread's.
  */
 #include "current.h"
 #include "heap.h"

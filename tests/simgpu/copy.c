@@ -1,5 +1,6 @@
 /*
- * Copies: device memory is host memory, so they are memmove, done before the call returns, whatever the stream.
+ * Copies: device memory is host memory, so they are memmove, done before the call returns, whatever
+ * the stream.
  */
 #include "heap.h"
 #include "range.h"
@@ -43,7 +44,8 @@ static CUresult move(const CUdeviceptr to, const bool to_device, const CUdevicep
 	return CUDA_SUCCESS;
 }
 
-/* With unified addresses either side may be host memory, but an address of ours must be a live one. */
+/* With unified addresses either side may be host memory, but an address of ours must be a live
+ * one. */
 static CUresult move_any(const CUdeviceptr to, const CUdeviceptr from, const size_t bytes)
 {
 	return move(to, heap_owns(to), from, heap_owns(from), bytes);

@@ -1,6 +1,6 @@
 /*
- * The stack of current contexts, one for each thread. An entry remembers which context it meant, so that one that was
- * destroyed elsewhere is told apart from its successor in the same place.
+ * The stack of current contexts, one for each thread. An entry remembers which context it meant, so
+ * that one that was destroyed elsewhere is told apart from its successor in the same place.
  */
 #include "current.h"
 
@@ -8,7 +8,8 @@
 
 __thread struct entry current_top __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread struct entry *below __attribute__((tls_model("initial-exec")));
-static __thread uint32_t depth __attribute__((tls_model("initial-exec"))); /* entries, the top included */
+/* entries, the top included */
+static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
 
 bool current_is(const struct context *context)
 {

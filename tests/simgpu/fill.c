@@ -55,14 +55,16 @@ CUAPI(cuMemsetD2D8_v2,
 }
 
 CUAPI(cuMemsetD2D8,
-      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned char uc, unsigned int Width, unsigned int Height),
+      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned char uc, unsigned int Width,
+       unsigned int Height),
       (dstDevice, dstPitch, uc, Width, Height))
 {
 	return fill(dstDevice, dstPitch, uc, 1, Width, Height);
 }
 
 CUAPI(cuMemsetD2D8Async,
-      (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream),
+      (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,
+       CUstream hStream),
       (dstDevice, dstPitch, uc, Width, Height, hStream))
 {
 	return fill(dstDevice, dstPitch, uc, 1, Width, Height);
@@ -93,14 +95,16 @@ CUAPI(cuMemsetD2D16_v2,
 }
 
 CUAPI(cuMemsetD2D16,
-      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned short us, unsigned int Width, unsigned int Height),
+      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned short us, unsigned int Width,
+       unsigned int Height),
       (dstDevice, dstPitch, us, Width, Height))
 {
 	return fill(dstDevice, dstPitch, us, 2, Width, Height);
 }
 
 CUAPI(cuMemsetD2D16Async,
-      (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream),
+      (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height,
+       CUstream hStream),
       (dstDevice, dstPitch, us, Width, Height, hStream))
 {
 	return fill(dstDevice, dstPitch, us, 2, Width, Height);
@@ -131,14 +135,16 @@ CUAPI(cuMemsetD2D32_v2,
 }
 
 CUAPI(cuMemsetD2D32,
-      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned int ui, unsigned int Width, unsigned int Height),
+      (CUdeviceptr_v1 dstDevice, unsigned int dstPitch, unsigned int ui, unsigned int Width,
+       unsigned int Height),
       (dstDevice, dstPitch, ui, Width, Height))
 {
 	return fill(dstDevice, dstPitch, ui, 4, Width, Height);
 }
 
 CUAPI(cuMemsetD2D32Async,
-      (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream),
+      (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height,
+       CUstream hStream),
       (dstDevice, dstPitch, ui, Width, Height, hStream))
 {
 	return fill(dstDevice, dstPitch, ui, 4, Width, Height);

@@ -5,8 +5,9 @@
 
 static CUresult check(const void *f)
 {
-	return handle_get(f, KIND_FUNCTION) || handle_get(f, KIND_KERNEL) ? CUDA_SUCCESS :
-									    CUDA_ERROR_INVALID_HANDLE;
+	return handle_get(f, KIND_FUNCTION) || handle_get(f, KIND_KERNEL)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static CUresult attribute(int *pi, const CUfunction_attribute attrib, const void *f)

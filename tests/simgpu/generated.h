@@ -1,6 +1,6 @@
 /*
- * What the file written by exports.py needs. It includes no header of NVIDIA, whose prototypes it contradicts: a
- * stub takes whatever it is given and shows the first six words in the trace.
+ * What the file written by exports.py needs. It includes no header of NVIDIA, whose prototypes it
+ * contradicts: a stub takes whatever it is given and shows the first six words in the trace.
  */
 #ifndef SIMGPU_GENERATED_H
 #define SIMGPU_GENERATED_H
@@ -39,8 +39,9 @@ static inline int stub(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t 
 #else
 #define SIM_JUMP_TO(name) #name
 #endif
-#define VARIANT(name, of)                                                                       \
-	__asm__(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n.p2align 4\n" #name  \
-		":\n\t" SIM_JUMP " " SIM_JUMP_TO(of) "\n.size " #name ", . - " #name "\n.popsection");
+#define VARIANT(name, of)                                                                          \
+	__asm__(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n.p2align 4\n"  \
+		#name ":\n\t" SIM_JUMP " " SIM_JUMP_TO(of) "\n.size " #name ", . - " #name       \
+		"\n.popsection");
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * See heap.h. Address ranges are carved once and belong to a size class for ever; there is far more address space
- * than memory. Pages are given back to the host only where something was copied to them.
+ * See heap.h. Address ranges are carved once and belong to a size class for ever; there is far more
+ * address space than memory. Pages are given back to the host only where something was copied to
+ * them.
  */
 #include "heap.h"
 #include "small.h"
@@ -65,8 +66,8 @@ static bool arenas_reserve(void)
 	madvise(base, size, MADV_DONTDUMP);
 	madvise(base, size, MADV_DONTFORK);
 	for (i = 0; i < config->cards; i++)
-		if (!arena_map(&arena[i], base + ((uint64_t)i << stride_shift), 1ULL << stride_shift,
-			       config->grain))
+		if (!arena_map(&arena[i], base + ((uint64_t)i << stride_shift),
+			       1ULL << stride_shift, config->grain))
 			return false;
 	range = base;
 	range_size = size;

@@ -1,12 +1,13 @@
 /*
  * Linear and managed memory: addresses, blocks and grains.
  *
- * Owns: one address range per card (and one below 4 GiB for the 32-bit entry points) and what lies where in it.
- * Promises: a request of a grain and more is charged in whole grains; smaller ones of a context share a grain, which
- * is charged when its first and refunded when its last request is gone; allocation and free are O(1) but for
- * the search inside one grain.
- * Must never: make a system call per pair; give an address that overlaps a live block.
- * All functions but heap_lookup take the process lock themselves.
+ * Owns: one address range per card (and one below 4 GiB for the 32-bit entry points) and what lies
+ * where in it.
+ * Promises: a request of a grain and more is charged in whole grains; smaller ones of a context
+ * share a grain, which is charged when its first and refunded when its last request is gone;
+ * allocation and free are O(1) but for the search inside one grain. Must never: make a system call
+ * per pair; give an address that overlaps a live block. All functions but heap_lookup take the
+ * process lock themselves.
  */
 #ifndef SIMGPU_HEAP_H
 #define SIMGPU_HEAP_H

@@ -1,5 +1,6 @@
 /*
- * Page-locked host memory: ordinary memory, remembered so that addresses can be asked about. Takes no device memory.
+ * Page-locked host memory: ordinary memory, remembered so that addresses can be asked about. Takes
+ * no device memory.
  */
 #include "range.h"
 
@@ -115,7 +116,8 @@ CUAPI(cuMemFreeHost, (void *p), (p))
 
 CUAPI(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned int Flags), (p, bytesize, Flags))
 {
-	struct host_block block = { .base = p, .bytes = bytesize, .flags = Flags, .registered = true };
+	struct host_block block = {
+		.base = p, .bytes = bytesize, .flags = Flags, .registered = true};
 	CUresult rc = CUDA_SUCCESS;
 
 	block.context = context_current(&rc);

@@ -1,9 +1,10 @@
 /*
  * Opening the account, taking a slot, and finding the dead.
  *
- * A process holds its slot by a lock on one byte of <dir>/life.<k>, on an open file of its own that fork inherits and
- * exec closes; the file is also mapped, so that the process itself keeps it through closefrom(). The lock is
- * free exactly when the last of these is gone. No PID is ever judged.
+ * A process holds its slot by a lock on one byte of <dir>/life.<k>, on an open file of its own that
+ * fork inherits and exec closes; the file is also mapped, so that the process itself keeps it
+ * through closefrom(). The lock is free exactly when the last of these is gone. No PID is ever
+ * judged.
  */
 #include "account.h"
 #include "account_locks.h"
@@ -35,7 +36,7 @@ static int open_in(const struct account *account, const char *name)
 
 static int lock_byte(const int fd, const unsigned int byte, const int how)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
 	while (fcntl(fd, how, &lock)) {
 		if (errno != EINTR)
@@ -97,7 +98,8 @@ void account_reap(struct account *account, const bool thorough)
 		fd = open_life(account, slot);
 		if (fd < 0)
 			return;
-		/* One reaper at a time: to another the first one's lock would look like the owner's life. */
+		/* One reaper at a time: to another the first one's lock would look like the owner's
+		 * life. */
 		for (tries = 0; lock_byte(fd, ACCOUNT_LIFE_SLOTS + slot % ACCOUNT_LIFE_SLOTS,
 					  F_OFD_SETLK) &&
 				tries < REAP_TRIES;
@@ -153,8 +155,8 @@ static bool in_use(struct account *account)
 
 static int map_file(struct account *account, const int fd)
 {
-	void *const file = mmap(NULL, sizeof(struct account_file), PROT_READ | PROT_WRITE, MAP_SHARED,
-				fd, 0);
+	void *const file =
+		mmap(NULL, sizeof(struct account_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (file == MAP_FAILED)
 		return -errno;

@@ -1,5 +1,6 @@
 /*
- * Modules, libraries, functions and kernels: anything loads, every name is a function, launches do nothing.
+ * Modules, libraries, functions and kernels: anything loads, every name is a function, launches do
+ * nothing.
  */
 #include "sim.h"
 
@@ -222,7 +223,8 @@ CUAPI(cuLaunchCooperativeKernel,
 	return launch(f);
 }
 
-CUAPI(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra),
+CUAPI(cuLaunchKernelEx,
+      (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra),
       (config, f, kernelParams, extra))
 {
 	return config ? launch(f) : CUDA_ERROR_INVALID_VALUE;

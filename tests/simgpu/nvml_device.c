@@ -133,7 +133,8 @@ NVAPI(nvmlDeviceGetHandleByPciBusId_v2, (const char *pciBusId, nvmlDevice_t *dev
 	return NVML_ERROR_NOT_FOUND;
 }
 
-NVAPI(nvmlDeviceGetHandleByPciBusId, (const char *pciBusId, nvmlDevice_t *device), (pciBusId, device))
+NVAPI(nvmlDeviceGetHandleByPciBusId, (const char *pciBusId, nvmlDevice_t *device),
+      (pciBusId, device))
 {
 	return INNER(nvmlDeviceGetHandleByPciBusId_v2)(pciBusId, device);
 }

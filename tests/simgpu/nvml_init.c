@@ -1,6 +1,6 @@
 /*
- * Start and end, counted; the system; errors by name. The two versions of init call each other, once, as a real
- * driver's did (field report DL-02): in build/simgpu-plt through the PLT.
+ * Start and end, counted; the system; errors by name. The two versions of init call each other,
+ * once, as a real driver's did (field report DL-02): in build/simgpu-plt through the PLT.
  */
 #include "nvml_sim.h"
 
@@ -91,7 +91,8 @@ SIM_EXPORT const char *nvmlErrorString(nvmlReturn_t result)
 		"Interrupt Request Issue", "NVML Shared Library Not Found", "Function Not Found",
 		"Corrupted infoROM", "GPU is lost", "GPU requires reset",
 		"The operating system has blocked the request",
-		"Driver/library version mismatch", "In use by another client", "Insufficient Memory",
+		"Driver/library version mismatch", "In use by another client",
+		"Insufficient Memory",
 		"No data", "ECC is enabled", "Insufficient resources", "Frequency not supported",
 		"The provided version is invalid/unsupported", "Deprecated", "Not ready",
 		"No GPUs were found", "Invalid state", "Reset type not supported",

@@ -1,5 +1,6 @@
 /*
- * What monitoring tools and NCCL ask besides: utilisation, sensors, pairs, topology, MIG (there is none).
+ * What monitoring tools and NCCL ask besides: utilisation, sensors, pairs, topology, MIG (there is
+ * none).
  */
 #include "nvml_sim.h"
 
@@ -198,7 +199,8 @@ NVAPI(nvmlDeviceOnSameBoard, (nvmlDevice_t device1, nvmlDevice_t device2, int *o
 	return NVML_SUCCESS;
 }
 
-/* All cards but `except`, by the protocol of two calls: with a count of 0 only the number is asked. */
+/* All cards but `except`, by the protocol of two calls: with a count of 0 only the number is
+ * asked. */
 static nvmlReturn_t list(unsigned int *count, nvmlDevice_t *devices, nvmlDevice_t except)
 {
 	unsigned int i, n = 0;

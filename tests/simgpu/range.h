@@ -1,12 +1,14 @@
 /*
- * Which memory an address belongs to, over all kinds: linear, managed, mapped (VMM), registered host memory.
+ * Which memory an address belongs to, over all kinds: linear, managed, mapped (VMM), registered
+ * host memory.
  */
 #ifndef SIMGPU_RANGE_H
 #define SIMGPU_RANGE_H
 
 #include "sim.h"
 
-/* Whether [at, at+bytes) may be read or written by the device; notes that linear pages are in use. */
+/* Whether [at, at+bytes) may be read or written by the device; notes that linear pages are in
+ * use. */
 bool range_device(CUdeviceptr at, size_t bytes);
 
 /* vmm.c */

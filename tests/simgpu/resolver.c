@@ -1,6 +1,6 @@
 /*
- * cuGetProcAddress: by name, version and flags. With flag 2 a name that has per-thread variants is looked up among
- * those only; otherwise the newest version not above the one asked for.
+ * cuGetProcAddress: by name, version and flags. With flag 2 a name that has per-thread variants is
+ * looked up among those only; otherwise the newest version not above the one asked for.
  */
 #include "resolver.h"
 #include "sim.h"

@@ -21,9 +21,11 @@ static struct handle *free_handle[KIND_COUNT];
 static char *handles_begin, *handles_next;
 static uint64_t next_id;
 
-static size_t handles_size = 64ULL << 30; /* less where the address space is smaller, as under valgrind */
+/* less where the address space is smaller, as under valgrind */
+static size_t handles_size = 64ULL << 30;
 
-/* A lock that is taken is soon given: looking again for a while is cheaper than two system calls. */
+/* A lock that is taken is soon given: looking again for a while is cheaper than two system
+ * calls. */
 void sim_lock_shared(void)
 {
 	uint32_t seen;

@@ -1,9 +1,10 @@
 /*
- * What the files of the simulated libcuda share: the entry macros, the state of the process, handles, the lock.
+ * What the files of the simulated libcuda share: the entry macros, the state of the process,
+ * handles, the lock.
  *
  * Promises: a forked child of an initialised process is told so by every call (one load); an entry
- * point that is not written with CUAPI or ANYTIME here becomes a stub (exports.py finds them by these words).
- * Must never: be included by the shim.
+ * point that is not written with CUAPI or ANYTIME here becomes a stub (exports.py finds them by
+ * these words). Must never: be included by the shim.
  */
 #ifndef SIMGPU_SIM_H
 #define SIMGPU_SIM_H
@@ -22,7 +23,8 @@
 #include <stdint.h>
 #include <sys/single_threaded.h>
 
-/* In a page that fork wipes: 0 in a process that has not initialised, and in the child of one that has. */
+/* In a page that fork wipes: 0 in a process that has not initialised, and in the child of one that
+ * has. */
 struct sim_page {
 	uint32_t ready;
 };
@@ -83,7 +85,8 @@ static inline void sim_unlock(const bool locked)
 		sim_unlock_shared();
 }
 
-/* Objects that the application names by pointer. Any value may be asked about; dead ones are never unmapped. */
+/* Objects that the application names by pointer. Any value may be asked about; dead ones are never
+ * unmapped. */
 enum kind {
 	KIND_NONE,
 	KIND_CONTEXT,
@@ -127,13 +130,14 @@ struct context {
 	struct heap *heap;
 };
 
-/* An entry of a thread's stack of contexts, and the uppermost. The number tells a context that was destroyed elsewhere
-   from its successor in the same place. */
+/* An entry of a thread's stack of contexts, and the uppermost. The number tells a context that was
+ * destroyed elsewhere from its successor in the same place. */
 struct entry {
 	struct context *context;
 	uint64_t id;
 };
-extern __thread struct entry current_top __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct entry current_top
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The calling thread's context, or NULL with the code in *rc. */
 static inline struct context *context_current(CUresult *rc)

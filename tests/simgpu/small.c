@@ -1,6 +1,6 @@
 /*
- * Requests below a grain. See small.h. A grain is looked for where the last request was freed, then among those not
- * known to be too full, then a new one is taken.
+ * Requests below a grain. See small.h. A grain is looked for where the last request was freed, then
+ * among those not known to be too full, then a new one is taken.
  */
 #include "small.h"
 
@@ -180,7 +180,8 @@ static uint32_t find_place(struct heap *heap, const uint32_t count, const unsign
 		return s->hint;
 	}
 	for (; filled; filled &= filled - 1) {
-		for (s = heap->bin[low][__builtin_ctz(filled)], tries = 0; s && tries < 16; tries++) {
+		for (s = heap->bin[low][__builtin_ctz(filled)], tries = 0; s && tries < 16;
+		     tries++) {
 			struct small *const next = s->next;
 
 			if (s->fail > count) {

@@ -1,6 +1,6 @@
 /*
- * Streams and events. All work is done when a call returns, so every stream is idle and every event has happened;
- * callbacks run at once, in the calling thread. Nothing is ever captured yet.
+ * Streams and events. All work is done when a call returns, so every stream is idle and every event
+ * has happened; callbacks run at once, in the calling thread. Nothing is ever captured yet.
  */
 #include "sim.h"
 

@@ -1,6 +1,6 @@
 /*
- * See trace.h. The trace is opened, written and closed for each line: it survives closefrom() and is whole when a
- * process is killed.
+ * See trace.h. The trace is opened, written and closed for each line: it survives closefrom() and
+ * is whole when a process is killed.
  */
 #include "trace.h"
 
@@ -71,10 +71,12 @@ static struct probe_delay parse_delay(const char *item, const char mark)
 
 static void delay(const struct probe_delay *range, const uint32_t call)
 {
-	const uint64_t spread = range->most_ns > range->least_ns ? range->most_ns - range->least_ns : 1;
+	const uint64_t spread =
+		range->most_ns > range->least_ns ? range->most_ns - range->least_ns : 1;
 	const uint64_t draw = ((uint64_t)getpid() << 32 | call) * 0x9e3779b97f4a7c15 >> 20;
 	const uint64_t ns = range->least_ns + draw % spread;
-	struct timespec wait = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	struct timespec wait = {.tv_sec = (time_t)(ns / 1000000000),
+				.tv_nsec = (long)(ns % 1000000000)};
 
 	while (range->most_ns && nanosleep(&wait, &wait) && errno == EINTR)
 		;
@@ -123,7 +125,8 @@ bool probe_enter(struct probe *probe, int *rc)
 	}
 	delay(&probe->delay, call);
 	for (item = probe->faults; item && !hit;
-	     item = strchr(item, ',') ? find_item(strchr(item, ',') + 1, probe->probe_name, '@') : NULL)
+	     item = strchr(item, ',') ? find_item(strchr(item, ',') + 1, probe->probe_name, '@')
+				      : NULL)
 		hit = is_hit(item, call, rc);
 	errno = saved;
 	return hit;

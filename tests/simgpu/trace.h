@@ -1,7 +1,8 @@
 /*
  * Faults, delays and the call trace at the entry of every exported function.
  *
- * Owns: SIMGPU_FAULT, SIMGPU_DELAY, SIMGPU_TRACE. Costs one load and a predicted branch when none is set.
+ * Owns: SIMGPU_FAULT, SIMGPU_DELAY, SIMGPU_TRACE. Costs one load and a predicted branch when none
+ * is set.
  */
 #ifndef SIMGPU_TRACE_H
 #define SIMGPU_TRACE_H

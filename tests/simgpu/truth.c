@@ -1,5 +1,6 @@
 /*
- * The command: `truth` prints the ground truth as JSON, `truth reset` forgets the maxima. SIMGPU_DIR says where.
+ * The command: `truth` prints the ground truth as JSON, `truth reset` forgets the maxima.
+ * SIMGPU_DIR says where.
  */
 #include "truth.h"
 
@@ -22,7 +23,8 @@ static void print_device(const struct truth_device *device)
 {
 	unsigned int i;
 
-	printf("    {\"uuid\": \"%s\", \"bytes\": %llu, \"resident\": %llu, \"committed\": %llu, \"tags\": {",
+	printf("    {\"uuid\": \"%s\", \"bytes\": %llu, \"resident\": %llu, \"committed\": %llu, "
+	       "\"tags\": {",
 	       device->uuid, (unsigned long long)device->bytes,
 	       (unsigned long long)device->resident, (unsigned long long)device->committed);
 	for (i = 0; i < device->tags; i++) {

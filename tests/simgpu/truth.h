@@ -1,9 +1,10 @@
 /*
- * The ground truth of the simulated cards, read from the account by path: what is really held, by whom, and the
- * largest amount ever held. Link build/simgpu/libtruth.a; needs neither driver library nor CUDA.
+ * The ground truth of the simulated cards, read from the account by path: what is really held, by
+ * whom, and the largest amount ever held. Link build/simgpu/libtruth.a; needs neither driver
+ * library nor CUDA.
  *
- * Promises: the dead are given back before anything is read; a tag's maximum is exact: held at some instant, and
- * never exceeded at any other.
+ * Promises: the dead are given back before anything is read; a tag's maximum is exact: held at some
+ * instant, and never exceeded at any other.
  */
 #ifndef SIMGPU_TRUTH_H
 #define SIMGPU_TRUTH_H

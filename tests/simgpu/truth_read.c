@@ -61,7 +61,8 @@ int truth_read(const char *dir, struct truth *truth)
 		read_device(account.file, index, &truth->device[index]);
 	truth->process = calloc(account.file->slots ? account.file->slots : 1,
 				sizeof(*truth->process));
-	for (slot = 0; truth->process && slot < account.file->slots && slot < ACCOUNT_SLOTS; slot++) {
+	for (slot = 0; truth->process && slot < account.file->slots && slot < ACCOUNT_SLOTS;
+	     slot++) {
 		const struct account_slot *const from = &account.file->slot[slot];
 		struct truth_process *const to = &truth->process[truth->processes];
 
@@ -69,7 +70,8 @@ int truth_read(const char *dir, struct truth *truth)
 			continue;
 		to->pid = from->pid;
 		snprintf(to->name, sizeof(to->name), "%s", from->name);
-		snprintf(to->tag, sizeof(to->tag), "%s", account.file->tag[from->tag % ACCOUNT_TAGS]);
+		snprintf(to->tag, sizeof(to->tag), "%s",
+			 account.file->tag[from->tag % ACCOUNT_TAGS]);
 		for (index = 0; index < truth->devices; index++) {
 			const uint32_t held = __atomic_load_n(&from->held[index], __ATOMIC_ACQUIRE);
 			const uint32_t max =

@@ -1,6 +1,7 @@
 /*
- * Virtual memory management. An allocation costs its size on the device of its location from cuMemCreate until its
- * last handle is released and its last mapping undone. It belongs to no context.
+ * Virtual memory management. An allocation costs its size on the device of its location from
+ * cuMemCreate until its last handle is released and its last mapping undone. It belongs to no
+ * context.
  */
 #include "areas.h"
 #include "range.h"
@@ -142,7 +143,8 @@ CUAPI(cuMemAddressFree, (CUdeviceptr ptr, size_t size), (ptr, size))
 
 	pthread_mutex_lock(&lock);
 	area = areas_find(&reserved, ptr);
-	if (area && area->base == ptr && area->bytes == size && !areas_overlaps(&mapped, ptr, size)) {
+	if (area && area->base == ptr && area->bytes == size &&
+	    !areas_overlaps(&mapped, ptr, size)) {
 		munmap((void *)ptr, size);
 		areas_drop(&reserved, area);
 		rc = CUDA_SUCCESS;
