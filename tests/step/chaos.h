@@ -19,7 +19,8 @@
 #define EACH 4
 #define LIMIT (1024 * MIB)
 #define REQUEST 512ull /* MiB, of the tenant that has a guarantee */
-/* On a busy machine, where a bystander that sleeps is preferred to one that works. */
+/* A driver that has not yet given back what the dead held is asked again for 100 ms, and a processor
+ * is waited for in the kernel too. */
 #define WORST_NS 400000000ull
 
 static struct program {
@@ -257,12 +258,12 @@ static void judge(struct client *c, const char *what, bool guaranteed)
 	line = client_line(c, DEADLINE_MS);
 	if (!line || sscanf(line, "%lu %lu %lu %llu", &calls, &refused, &over, &worst) != 4)
 		FAIL("%s says \"%s\"", what, line ? line : "");
-	printf("%s: %lu calls, %lu refused, %lu over %.0f ms beyond a bystander, worst %.1f ms\n",
+	printf("%s: %lu calls, %lu refused, %lu over %.0f ms of our own, worst %.1f ms\n",
 	       what, calls, refused, over, BUDGET_NS / 1e6, (double)worst / 1e6);
 	if (guaranteed && refused)
 		FAIL("%s: %lu of %lu allocations within the request were refused", what, refused,
 		     calls);
-	if (over > 1 + calls / 500 || worst > WORST_NS)
+	if (over > 1 + calls / 10000 || worst > WORST_NS)
 		FAIL("%s: %lu calls of %lu waited too long, one for %.1f ms", what, over, calls,
 		     (double)worst / 1e6);
 }
