@@ -72,9 +72,11 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 		if (__atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
 		    (shares->present[i] || tenant_is_kept(segment, i, now)))
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
-		sum->others_bytes += larger(shares->used[i] * CUQUOTA_UNIT, request);
-		sum->others_pending_bytes +=
-			larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request);
+		sum->others_bytes = tenant_add(sum->others_bytes,
+					       larger(shares->used[i] * CUQUOTA_UNIT, request));
+		sum->others_pending_bytes =
+			tenant_add(sum->others_pending_bytes,
+				   larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request));
 	}
 }
 

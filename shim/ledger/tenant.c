@@ -71,8 +71,8 @@ static uint64_t promised_to_others(const struct segment *segment, uint32_t tenan
 
 	for (uint32_t i = 0; i < high; i++)
 		if (i != tenant && tenant_is_promised(segment, i, now))
-			sum += __atomic_load_n(&segment_tenant(segment, i)->request,
-					       __ATOMIC_SEQ_CST);
+			sum = tenant_add(sum, __atomic_load_n(&segment_tenant(segment, i)->request,
+							      __ATOMIC_SEQ_CST));
 	return sum;
 }
 

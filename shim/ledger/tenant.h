@@ -8,6 +8,12 @@
 
 #include "ledger/segment.h"
 
+/* The sum, or the most there can be: a scribbled request must not wrap to a small one. */
+static inline uint64_t tenant_add(uint64_t sum, uint64_t bytes)
+{
+	return sum + bytes < sum ? UINT64_MAX : sum + bytes;
+}
+
 /* What a process brings. */
 struct tenant_wish {
 	const char *name;

@@ -52,8 +52,10 @@ static inline void shard_expect(uint64_t pointer)
 	const struct shard *const shard = shard_of(hash);
 	const struct block *const entries =
 		__atomic_load_n(&shard->entries, __ATOMIC_RELAXED);
+	const uint64_t home = ((hash << SHARD_BITS) >> 32) >> (32 - shard->bits);
 
-	__builtin_prefetch(entries + (((hash << SHARD_BITS) >> 32) >> (32 - shard->bits)), 1);
+	/* In integers: before the first block there are no entries to reckon a pointer from. */
+	__builtin_prefetch((const void *)((uintptr_t)entries + home * sizeof(*entries)), 1);
 }
 
 static inline __attribute__((always_inline)) void shard_put(struct shard *shard, uint64_t hash,

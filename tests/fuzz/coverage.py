@@ -17,7 +17,7 @@ PARTS = {
     'snapshot reader': ['shim/cli/reader.c'],
     'also: visible list': ['shim/policy/visible.c', 'shim/policy/visible_list.c'],
     'also: what is shown': ['shim/cli/show_bars.c', 'shim/cli/show_json.c'],
-    'also: ledger': ['shim/ledger/%s.c' % n for n in ('segment', 'sum', 'tenant', 'member', 'account', 'life')],
+    'also: ledger': [str(p.relative_to(SOURCE)) for p in sorted((SOURCE / 'shim/ledger').glob('*.c'))],
 }
 WRAPPED = ['-Wl,--wrap=' + n for n in ('clock_gettime', 'nanosleep', 'syscall', 'mmap', 'munmap')]
 BASE = [str(p.relative_to(SOURCE)) for p in sorted((SOURCE / 'shim/base').glob('*.c'))]

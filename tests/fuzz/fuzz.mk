@@ -16,7 +16,8 @@ fuzz: $(HEADERS) $(SIM_OUT)
 
 # In the sub-make: the fuzzers themselves.
 FUZZERS := $(patsubst %,$(BUILD)/fuzzers/%,$(FUZZ_NAMES))
-fuzzers: $(FUZZERS)
+# With ONLY= those whose name it is part of.
+fuzzers: $(foreach f,$(FUZZERS),$(if $(ONLY),$(foreach o,$(ONLY),$(if $(findstring $(o),$(f)),$f)),$f))
 $(filter $(BUILD)/fuzzers/unit_%,$(FUZZERS)): $(BUILD)/parts.a
 $(filter $(BUILD)/fuzzers/proc_%,$(FUZZERS)): $(BUILD)/debug/parts.a
 $(filter $(BUILD)/fuzzers/proc_%,$(FUZZERS)): POINTS := -DCUQUOTA_POINTS

@@ -328,12 +328,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
+static int next_descriptor(void)
+{
+	const int file = open(world_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	CHECK_SYS(file);
+	close(file);
+	return file;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct script_line lines[SCRIPT_LINES];
-	static int lowest;
+	const int descriptor = next_descriptor();
 	unsigned points = 0, count;
-	int last;
 
 	if (size > INPUT_MOST)
 		return 0;
@@ -350,10 +358,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world_close();
 	/* Whatever happened, no descriptor is left open. */
 	world_make(SHAPES);
-	last = open(world_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	close(last);
-	if (!lowest)
-		lowest = last;
-	CHECK_EQ(last, lowest);
+	CHECK_EQ(next_descriptor(), descriptor);
 	return 0;
 }

@@ -200,6 +200,11 @@ static void rules_read(const struct segment *segment, uint32_t tenant, struct ru
 
 		if (slot->state != CUQUOTA_USED || slot->tenant >= tenants)
 			continue;
+		/* Where only the tenant counts its map says whom to look at; a member sets its bit
+		 * first. */
+		if (segment->map_words && !segment->header->requests &&
+		    !(segment_map(segment, slot->tenant)[i / 64] >> i % 64 & 1))
+			continue;
 		used[slot->tenant] +=
 			(uint64_t)CUQUOTA_CHARGED(slot->word) + CUQUOTA_CREDIT(slot->word);
 		present[slot->tenant] = true;

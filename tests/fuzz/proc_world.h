@@ -93,14 +93,14 @@ static const char *world_path(const char *suffix)
 	return path;
 }
 
-/* members, tenants, the strides, the header's bytes, bytes behind all */
-static const uint32_t shapes[][7] = {
-	{70, 5, 64, 256, 256, 4096, 0},
-	{3, 2, 64, 256, 224, 448, 4096},
-	{130, 300, 64, 256, 256, 4096, 0},
-	{1, 1, 4096, 4096, 4096, 8192, 1},
-	{64, 4, 72, 264, 232, 512, 0},
-	{5, 3, 64, 256, 256, 4096, 0},
+/* members, tenants, the strides of slot, record and detail, the header's bytes, bytes behind all, features */
+static const uint32_t shapes[][8] = {
+	{70, 5, 64, 272, 256, 4096, 0, CUQUOTA_MAPS},
+	{3, 2, 64, 256, 224, 448, 4096, 0},
+	{130, 300, 64, 280, 256, 4096, 0, CUQUOTA_MAPS},
+	{1, 1, 4096, 4096, 4096, 8192, 1, ~0u},
+	{64, 4, 72, 264, 232, 512, 0, CUQUOTA_MAPS},
+	{70, 5, 64, 256, 256, 4096, 0, 0},
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 
@@ -139,6 +139,7 @@ static void world_make(uint64_t shape)
 				     .tenant_offset = s[5],
 				     .detail_stride = s[4],
 				     .unit = CUQUOTA_UNIT,
+				     .features = s[7],
 				     .device_bytes = DEVICE_BYTES,
 				     .epoch = 1,
 				     .uuid = UUID};
@@ -237,6 +238,7 @@ static const struct field header_fields[] = {
 #define T(f) IN(cuquota_tenant, f)
 static const struct field tenant_fields[] = {
 	T(state), T(flags), T(limit), T(request), T(keep_ns), T(left_ns), {64, 8}, {184, 8},
+	{256, 8}, {264, 8}, /* the map of its slots */
 };
 #define S(f) IN(cuquota_slot, f)
 static const struct field slot_fields[] = {

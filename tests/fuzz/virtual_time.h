@@ -40,7 +40,7 @@ long __wrap_syscall(long number, ...);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	if (clock != CLOCK_MONOTONIC)
+	if (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE)
 		return __real_clock_gettime(clock, now);
 	pass(1000);
 	*now = (struct timespec){(time_t)(world_now / (1000 * MS)),
