@@ -93,7 +93,8 @@ static const char *world_path(const char *suffix)
 	return path;
 }
 
-/* members, tenants, the strides of slot, record and detail, the header's bytes, bytes behind all, features */
+/* members, tenants, the strides of slot, record and detail, the header's bytes, bytes behind all,
+ * features */
 static const uint32_t shapes[][8] = {
 	{70, 5, 64, 272, 256, 4096, 0, CUQUOTA_MAPS},
 	{3, 2, 64, 256, 224, 448, 4096, 0},
