@@ -80,3 +80,4 @@ def test_the_normal_library_has_nothing_of_it():
         content = pathlib.Path(BUILD, name).read_bytes()
         for word in (b'CUQUOTA_TRACE', b'point_trace', b'read_pending'):
             assert word not in content, (name, word)
+            assert word in pathlib.Path(BUILD, 'trace/racers').read_bytes(), word
