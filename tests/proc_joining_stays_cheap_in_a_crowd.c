@@ -197,7 +197,7 @@ static double grown(void)
 int main(int argc, char **argv)
 {
 	static worker_call *const calls[] = {enter_crowd, come_and_go};
-	const double most = test_long() ? 4 : 8;
+	const double most = test_long() ? 4 : 5;
 	double growth = 0;
 
 	workers_enter(argc, argv, calls);
