@@ -166,9 +166,22 @@ static void adopt_epoch(struct member *member)
 static void set_mark(struct member *member, const struct sum *sum, uint32_t granted)
 {
 	uint64_t room = sum_room(sum) / CUQUOTA_UNIT;
-	uint64_t mark = room > granted ? (room - granted) / 8 / (sum->members ? sum->members : 1) : 0;
+	uint64_t left = room > granted ? room - granted : 0;
+	uint32_t shares = 8 * (sum->members ? sum->members : 1);
 
-	__atomic_store_n(&member->mark, mark < MARK_UNITS ? (uint32_t)mark : MARK_UNITS, __ATOMIC_RELAXED);
+	/* Mostly there is plenty, and no division is needed. */
+	__atomic_store_n(&member->mark,
+			 left >= (uint64_t)MARK_UNITS * shares ? MARK_UNITS : (uint32_t)(left / shares),
+			 __ATOMIC_RELAXED);
+}
+
+/* When a grow first had to wait. The clock is not read before: most need not. A sweep that begins
+ * after that began after the request as well. */
+static uint64_t since(uint64_t *begun)
+{
+	if (!*begun)
+		*begun = segment_now_ns();
+	return *begun;
 }
 
 /*
@@ -176,7 +189,7 @@ static void set_mark(struct member *member, const struct sum *sum, uint32_t gran
  * Else `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then
  * waited for.
  */
-static enum verdict try_grow(struct member *member, uint32_t units, uint64_t begin, struct sum *sum)
+static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *begun, struct sum *sum)
 {
 	struct cuquota_slot *slot = member_slot(member);
 	enum verdict verdict;
@@ -184,6 +197,7 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t beg
 	announce(slot, units);
 	for (;;) {
 		uint32_t lowest;
+		uint64_t begin;
 
 		sum_take(member->segment, member->tenant, member->slot, sum);
 		POINT("account.summed");
@@ -195,6 +209,7 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t beg
 		}
 		if (verdict != VERDICT_RACE)
 			break;
+		begin = since(begun);
 		if (segment_now_ns() - begin >= WAIT_ALL_NS) {
 			/* Alive but not running: what it announced counts as charged. */
 			verdict = sum->cause_with_pending;
@@ -256,7 +271,7 @@ static void recover(struct member *member, enum verdict verdict, uint64_t begin)
 
 static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 {
-	uint64_t begin = segment_now_ns();
+	uint64_t begin = 0;
 	enum verdict recovered = VERDICT_GRANT;
 	unsigned stolen = 0;
 	struct sum sum;
@@ -279,14 +294,14 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 			explain(member, &sum, units, VERDICT_LIMIT, refusal);
 			return -EDQUOT;
 		}
-		verdict = try_grow(member, units - credit, begin, &sum);
+		verdict = try_grow(member, units - credit, &begin, &sum);
 		/* A grant that others took back before it was charged, as a refused one may, is asked for again. */
 		if (verdict == VERDICT_RACE || (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
 			continue;
 		if (verdict == VERDICT_GRANT)
 			verdict = VERDICT_LIMIT;
 		if (verdict > recovered) {
-			recover(member, verdict, begin);
+			recover(member, verdict, since(&begin));
 			recovered = verdict;
 			continue;
 		}
