@@ -65,6 +65,7 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 
 	for (uint32_t i = 0; i < high && i < TENANTS_SUMMED; i++) {
 		const struct cuquota_tenant *record = segment_tenant(segment, i);
+		const uint64_t announced = shares->used[i] + shares->pending[i];
 		uint64_t request = 0;
 
 		if (i == tenant)
@@ -74,9 +75,8 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 		sum->others_bytes = tenant_add(sum->others_bytes,
 					       larger(shares->used[i] * CUQUOTA_UNIT, request));
-		sum->others_pending_bytes =
-			tenant_add(sum->others_pending_bytes,
-				   larger((shares->used[i] + shares->pending[i]) * CUQUOTA_UNIT, request));
+		sum->others_pending_bytes = tenant_add(sum->others_pending_bytes,
+						       larger(announced * CUQUOTA_UNIT, request));
 	}
 }
 
