@@ -19,8 +19,10 @@
 #define EACH 4
 #define LIMIT (1024 * MIB)
 #define REQUEST 512ull /* MiB, of the tenant that has a guarantee */
-/* A driver that has not yet given back what the dead held is asked again for 100 ms, and a processor
- * is waited for in the kernel too. */
+/*
+ * A driver that has not yet given back what the dead held is asked again for 100 ms, and a
+ * processor is waited for inside the kernel too.
+ */
 #define WORST_NS 400000000ull
 
 static struct program {

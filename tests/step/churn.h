@@ -247,7 +247,8 @@ static uint64_t waited_for_processor(void)
 
 	if (file < 0)
 		file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	if (pread(file, text, sizeof(text) - 1, 0) <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2)
+	if (pread(file, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return 0;
 	return waited;
 }
@@ -271,7 +272,8 @@ static CUresult timed(struct waits *waits, CUdeviceptr *pointer, size_t bytes)
 		waits->worst_ns = ns;
 	if (ns > BUDGET_NS) {
 		waits->over++;
-		fprintf(stderr, "(a call of %.1f ms, %.1f of it ready to run, %.1f in the driver: %d)\n",
+		fprintf(stderr,
+			"(a call of %.1f ms, %.1f of it ready to run, %.1f in the driver: %d)\n",
 			(double)all / 1e6, (double)ready / 1e6, (double)driver / 1e6, (int)rc);
 	}
 	waits->calls++;
