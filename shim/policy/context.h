@@ -33,6 +33,7 @@ struct context_change {
 	bool moving;
 	bool nested;
 	int cancel;
+	struct refusal refusal; /* where partial: why the estimate was refused */
 };
 
 /*

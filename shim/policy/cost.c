@@ -70,15 +70,15 @@ CUresult cost_charge(struct context_change *change)
 {
 	const struct device *const device = change->device;
 	const uint32_t seen = known(device);
-	struct refusal refusal;
+	struct refusal *const refusal = &change->refusal;
 
 	change->units = seen ? seen : ESTIMATE;
 	change->spare = change->wants_spare ? device->grain : 0;
-	if (!seat_charge(device, change->units + change->spare, &change->seat, &refusal))
+	if (!seat_charge(device, change->units + change->spare, &change->seat, refusal))
 		return CUDA_SUCCESS;
 	if (change->spare) {
 		change->spare = 0;
-		if (!seat_charge(device, change->units, &change->seat, &refusal))
+		if (!seat_charge(device, change->units, &change->seat, refusal))
 			return CUDA_SUCCESS;
 	}
 	if (!seen && charge_rest(change)) {
@@ -86,12 +86,17 @@ CUresult cost_charge(struct context_change *change)
 		return CUDA_SUCCESS;
 	}
 	return refuse(device, "a context", (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT,
-		      &refusal);
+		      refusal);
 }
 
 CUresult cost_refuse(const struct context_change *change)
 {
-	return refuse_excess(change->device, "a context");
+	const uint32_t seen = known(change->device);
+
+	if (!change->partial)
+		return refuse_excess(change->device, "a context");
+	return refuse(change->device, "a context, which was tried and given back",
+		      (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT, &change->refusal);
 }
 
 void cost_refund(struct context_change *change)
