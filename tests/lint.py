@@ -16,8 +16,8 @@ FLOORS = ('base', 'ledger', 'driver', 'policy', 'hooks')
 
 # A header of a floor above, or one that the rule would not allow: file, include, why it may.
 FLOOR_EXCEPTIONS = {
-    # Who is alive is told by the same test as in the members.
-    'shim/cli/reader.c': ('ledger/segment.h', 'ledger/life.h'),
+    # Who is alive, what is promised and what would be granted is told by the same tests as in the members.
+    'shim/cli/reader.c': ('ledger/segment.h', 'ledger/life.h', 'ledger/sum.h', 'ledger/tenant.h'),
 }
 
 # Not yet brought below 100 columns.

@@ -1,9 +1,9 @@
 /*
  * The reading API of include/cuquota/cuquota.h.
  *
- * Promises: writes nothing, takes no lock, waits for nobody. It stands on the ledger floor's
- * segment.h and life.h, the one exception to "cli includes base only": who is alive is told by the
- * kernel's locks, and that test must be the same one here as in the members.
+ * Promises: writes nothing, takes no lock, waits for nobody. It stands on headers of the ledger
+ * floor, the one exception to "cli includes base only": who is alive, what is promised and what
+ * would be granted must be told here by the same tests as in the members.
  */
 #include <cuquota/cuquota.h>
 
@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "ledger/life.h"
 #include "ledger/segment.h"
+#include "ledger/sum.h"
+#include "ledger/tenant.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,6 +83,7 @@ struct collected {
 	struct cuquota_member_info *member;
 	uint32_t *tenant; /* of each member */
 	uint32_t count;
+	bool *present; /* of each tenant: a slot is in use, if only by a dead one not yet noticed */
 };
 
 /* Everybody who holds memory or may: the dead are passed over. */
@@ -92,7 +95,8 @@ static int collect(const struct segment *segment, struct collected *all)
 	all->count = 0;
 	all->member = calloc(high ? high : 1, sizeof(*all->member));
 	all->tenant = calloc(high ? high : 1, sizeof(*all->tenant));
-	if (!all->member || !all->tenant)
+	all->present = calloc(segment->tenant_count, sizeof(*all->present));
+	if (!all->member || !all->tenant || !all->present)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < high; i++) {
 		const struct cuquota_slot *const slot = segment_slot(segment, i);
@@ -104,6 +108,7 @@ static int collect(const struct segment *segment, struct collected *all)
 		tenant = __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED);
 		if (!segment_has_tenant(segment, tenant))
 			continue;
+		all->present[tenant] = true;
 		life = life_test(segment, &file, i);
 		if (life == LIFE_DEAD)
 			continue;
@@ -112,17 +117,6 @@ static int collect(const struct segment *segment, struct collected *all)
 	}
 	life_close(&file);
 	return 0;
-}
-
-static bool is_promised(const struct cuquota_tenant *record, bool members, uint64_t now_ns)
-{
-	const uint64_t left = __atomic_load_n(&record->left_ns, __ATOMIC_RELAXED);
-	const uint64_t keep = __atomic_load_n(&record->keep_ns, __ATOMIC_RELAXED);
-
-	if (!__atomic_load_n(&record->request, __ATOMIC_RELAXED))
-		return false;
-	/* Without members and not yet noticed by a sweep: its time has not begun. */
-	return members || !left || now_ns - left < keep;
 }
 
 static int read_tenant(const struct segment *segment, uint32_t index, const struct collected *all,
@@ -140,7 +134,8 @@ static int read_tenant(const struct segment *segment, uint32_t index, const stru
 	copy_text(info->name, sizeof(info->name), record->name);
 	for (uint32_t i = 0; i < all->count; i++)
 		info->member_count += all->tenant[i] == index;
-	info->promised = is_promised(record, info->member_count, now_ns);
+	info->promised =
+		info->request && (all->present[index] || tenant_is_kept(segment, index, now_ns));
 	if (!info->member_count)
 		return 0;
 	member = calloc(info->member_count, sizeof(*member));
@@ -157,21 +152,20 @@ static int read_tenant(const struct segment *segment, uint32_t index, const stru
 	return 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static uint64_t above(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-/* By the rules of admission, idle credit counted as free. */
+/* By the rules of admission, idle credit counted as free; and no more than the device has left. */
 static void work_out_free(const struct cuquota_device_info *device,
 			  struct cuquota_tenant_info *tenant)
 {
-	uint64_t others = 0, others_promised = 0, room;
+	struct sum sum = {.limit = tenant->limit,
+			  .request = tenant->promised ? tenant->request : 0,
+			  .device_bytes = device->bytes,
+			  .requests = true};
+	uint64_t others = 0, left;
 
 	for (uint32_t i = 0; i < device->tenant_count; i++) {
 		const struct cuquota_tenant_info *const other = &device->tenant[i];
@@ -179,20 +173,13 @@ static void work_out_free(const struct cuquota_device_info *device,
 		if (other == tenant)
 			continue;
 		others += other->used;
-		others_promised += larger(other->used, other->promised ? other->request : 0);
+		sum.others_bytes += sum_larger(other->used, other->promised ? other->request : 0);
 	}
-	room = above(device->bytes, others_promised + tenant->used);
-	if (tenant->promised)
-		room = larger(room, above(tenant->request, tenant->used));
-	if (room > above(device->bytes, others + tenant->used))
-		room = above(device->bytes, others + tenant->used);
-	if (tenant->limit != CUQUOTA_NONE && room > above(tenant->limit, tenant->used))
-		room = above(tenant->limit, tenant->used);
-	tenant->free = room;
-	if (tenant->promised)
-		tenant->lent = above(others + larger(tenant->used, tenant->request), device->bytes);
-	if (tenant->lent > tenant->request)
-		tenant->lent = tenant->request;
+	left = above(device->bytes, others + tenant->used);
+	tenant->free = sum_room_beside(&sum, tenant->used / CUQUOTA_UNIT, sum.others_bytes);
+	if (tenant->free > left)
+		tenant->free = left;
+	tenant->lent = sum_lent(&sum, tenant->used, others);
 }
 
 static int read_tenants(const struct segment *segment, const struct collected *all,
@@ -243,6 +230,7 @@ static int read_device(const struct cuquota *ledgers, const char *uuid,
 		rc = read_tenants(&segment, &all, device);
 	free(all.member);
 	free(all.tenant);
+	free(all.present);
 	segment_close(&segment);
 	return rc;
 }

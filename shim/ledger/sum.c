@@ -41,11 +41,6 @@ static uint64_t use_of(uint64_t word)
 	return (uint64_t)CUQUOTA_CHARGED(word) + CUQUOTA_CREDIT(word);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* What each tenant has, units. */
 struct shares {
 	uint64_t used[TENANTS_SUMMED], pending[TENANTS_SUMMED];
@@ -74,9 +69,9 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 		    (shares->present[i] || tenant_is_kept(segment, i, now)))
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 		sum->others_bytes = tenant_add(sum->others_bytes,
-					       larger(shares->used[i] * CUQUOTA_UNIT, request));
+					       sum_larger(shares->used[i] * CUQUOTA_UNIT, request));
 		sum->others_pending_bytes = tenant_add(sum->others_pending_bytes,
-						       larger(announced * CUQUOTA_UNIT, request));
+						       sum_larger(announced * CUQUOTA_UNIT, request));
 	}
 }
 
@@ -149,26 +144,6 @@ enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest)
 	return VERDICT_RACE;
 }
 
-/* What the rules leave for a tenant that uses `used` units. */
-static uint64_t room_beside(const struct sum *sum, uint64_t used, uint64_t others_bytes)
-{
-	uint64_t bytes = used * CUQUOTA_UNIT;
-	uint64_t room = sum->limit > bytes ? sum->limit - bytes : 0;
-	uint64_t most;
-
-	if (!sum->requests)
-		return sum->limit == CUQUOTA_NONE ? CUQUOTA_NONE : room;
-	most = sum->device_bytes > others_bytes ? sum->device_bytes - others_bytes : 0;
-	most = larger(most, sum->request);
-	most = most > bytes ? most - bytes : 0;
-	return room < most ? room : most;
-}
-
-uint64_t sum_room(const struct sum *sum)
-{
-	return room_beside(sum, sum->used, sum->others_bytes);
-}
-
 /* As sum_take, with idle credit counted as free, since whoever needs it may take it. Announcements
  * are left aside. */
 static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum,
@@ -208,7 +183,7 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 
 int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use)
 {
-	uint64_t others, wanted;
+	uint64_t others;
 	struct sum sum;
 
 	memset(use, 0, sizeof(*use));
@@ -220,11 +195,8 @@ int account_use(const struct segment *segment, uint32_t tenant, struct account_u
 	use->limit = sum.limit;
 	use->request = sum.request;
 	use->members = sum.members;
-	use->free = room_beside(&sum, sum.charged, sum.others_bytes);
-	wanted = others * CUQUOTA_UNIT + larger(use->charged, use->request);
-	use->lent = use->request && wanted > sum.device_bytes ? wanted - sum.device_bytes : 0;
-	if (use->lent > use->request)
-		use->lent = use->request;
+	use->free = sum_room_beside(&sum, sum.charged, sum.others_bytes);
+	use->lent = sum_lent(&sum, use->charged, others * CUQUOTA_UNIT);
 	return 0;
 }
 

@@ -38,7 +38,40 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 /* May `units` be added? On VERDICT_RACE `lowest` is the lowest slot whose announcement is in the
  * way. */
 enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest);
+
+static inline uint64_t sum_larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bytes that the rules leave for a tenant that uses `used` units. The command shows it too. */
+static inline uint64_t sum_room_beside(const struct sum *sum, uint64_t used, uint64_t others_bytes)
+{
+	uint64_t bytes = used * CUQUOTA_UNIT;
+	uint64_t room = sum->limit > bytes ? sum->limit - bytes : 0;
+	uint64_t most;
+
+	if (!sum->requests)
+		return sum->limit == CUQUOTA_NONE ? CUQUOTA_NONE : room;
+	most = sum->device_bytes > others_bytes ? sum->device_bytes - others_bytes : 0;
+	most = sum_larger(most, sum->request);
+	most = most > bytes ? most - bytes : 0;
+	return room < most ? room : most;
+}
+
 /* Bytes that the rules would grant now, announcements left aside. */
-uint64_t sum_room(const struct sum *sum);
+static inline uint64_t sum_room(const struct sum *sum)
+{
+	return sum_room_beside(sum, sum->used, sum->others_bytes);
+}
+
+/* What others, who hold `others` bytes, have of the request of a tenant that holds `held`. */
+static inline uint64_t sum_lent(const struct sum *sum, uint64_t held, uint64_t others)
+{
+	uint64_t wanted = others + sum_larger(held, sum->request);
+	uint64_t lent = wanted > sum->device_bytes ? wanted - sum->device_bytes : 0;
+
+	return lent < sum->request ? lent : sum->request;
+}
 
 #endif

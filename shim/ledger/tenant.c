@@ -46,16 +46,6 @@ bool tenant_has_members(const struct segment *segment, uint32_t tenant)
 	return false;
 }
 
-bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
-{
-	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
-	uint64_t left = __atomic_load_n(&record->left_ns, __ATOMIC_SEQ_CST);
-	uint64_t keep = __atomic_load_n(&record->keep_ns, __ATOMIC_RELAXED);
-
-	/* A time to come is of a boot before this one: nobody waits for that tenant any more. */
-	return left && left <= now_ns && now_ns - left < keep;
-}
-
 bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);

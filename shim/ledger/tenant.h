@@ -36,7 +36,15 @@ int tenant_find(const struct segment *segment, const char *name);
 /* Does any slot in use belong to it? */
 bool tenant_has_members(const struct segment *segment, uint32_t tenant);
 /* Did it lose its last member less than keep_ns ago? */
-bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns);
+static inline bool tenant_is_kept(const struct segment *segment, uint32_t tenant, uint64_t now_ns)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	uint64_t left = __atomic_load_n(&record->left_ns, __ATOMIC_SEQ_CST);
+	uint64_t keep = __atomic_load_n(&record->keep_ns, __ATOMIC_RELAXED);
+
+	/* A time to come is of a boot before this one: nobody waits for that tenant any more. */
+	return left && left <= now_ns && now_ns - left < keep;
+}
 /* Is its request still promised: it has members, or lost the last one less than keep_ns ago? */
 bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns);
 
