@@ -37,6 +37,11 @@ FAULTS = [
     ('tidy', 'shim/base/one.c', 'int null(void);\nint null(void)\n{\n\tint *p = 0;\n\n\treturn *p;\n}\n', 'clang-analyzer-core.Null'),
     ('banned', 'shim/base/one.c', '#include <stdlib.h>\nvoid end(void)\n{\n\texit(1);\n}\n', 'ends the program'),
     ('banned', 'shim/base/one.c', '__attribute__((destructor)) static void end(void)\n{\n}\n', 'destructor'),
+    ('library', 'shim/base/one.c', '#include <stdio.h>\nint s(const char *t, int *n)\n{\n\treturn sscanf(t, "%d", n);\n}\n',
+     'undefined __isoc'),
+    ('library', 'shim/base/one.c', 'int cuInit(unsigned n);\nint u(void)\n{\n\treturn cuInit(0);\n}\n', 'undefined cuInit'),
+    ('lists', 'tests/mutants/base', '@ shim/base/one.c\n- \treturn 7;\n+ \treturn 8;\ntests: build\nshows: promise 7\n',
+     'found 0 times'),
 ]
 
 
@@ -44,7 +49,7 @@ FAULTS = [
 def tree(tmp_path):
     for folder in ('shim/base', 'shim/ledger', 'include/cuquota', 'tests/mutants', 'build/obj/shim/base'):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ('tests/lint.py', 'tests/lint_tools.py', '.clang-format', '.clang-tidy'):
+    for name in ('tests/lint.py', 'tests/lint_tools.py', 'tests/mutate.py', '.clang-format', '.clang-tidy'):
         shutil.copy(helper.SOURCE / name, tmp_path / name)
     (tmp_path / 'shim/base/one.h').write_text('#ifndef ONE_H\n#define ONE_H\n\nint one(void);\n\n#endif\n')
     (tmp_path / 'shim/base/one.c').write_text(CLEAN)
@@ -55,7 +60,10 @@ def tree(tmp_path):
 
 
 def lint(tree, *checks, **env):
-    subprocess.run(['gcc', '-c', '-Ishim', '-o', 'build/obj/shim/base/one.c.o', 'shim/base/one.c'], cwd=tree, capture_output=True)
+    object_file = 'build/obj/shim/base/one.c.o'
+    for command in (['-c', '-fPIC', '-Ishim', '-o', object_file, 'shim/base/one.c'],
+                    ['-shared', '-Wl,-z,nodelete', '-o', 'build/libcuquota.so', object_file]):
+        subprocess.run(['gcc', *command], cwd=tree, capture_output=True)
     r = subprocess.run([sys.executable, 'tests/lint.py', '--build', 'build', *checks], cwd=tree, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, text=True, env={**os.environ, 'CI': '', **env})
     return r.returncode, r.stdout
