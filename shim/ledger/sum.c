@@ -70,8 +70,8 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
 		sum->others_bytes = tenant_add(sum->others_bytes,
 					       sum_larger(shares->used[i] * CUQUOTA_UNIT, request));
-		sum->others_pending_bytes = tenant_add(sum->others_pending_bytes,
-						       sum_larger(announced * CUQUOTA_UNIT, request));
+		sum->others_pending_bytes = tenant_add(
+			sum->others_pending_bytes, sum_larger(announced * CUQUOTA_UNIT, request));
 	}
 }
 
