@@ -11,7 +11,7 @@ static uint64_t units, smalls;
 static uint64_t address(uint64_t i)
 {
 	i = i * 0xbf58476d1ce4e5b9ull;
-	return (i ^ i >> 29) << 9 | 1ull << 8;
+	return (i ^ i >> 29) >> 16 << 9 | 1ull << 8;
 }
 
 static void whole(const struct block *block)

@@ -8,7 +8,7 @@
 #define FIRST_BITS 7 /* 128 entries, less than a page */
 #define BATCH 64u
 
-_Static_assert(sizeof(struct block) == 24, "block");
+_Static_assert(sizeof(struct shard) == 64, "a line");
 
 void *block_memory;
 uint64_t block_epoch_word = 1; /* never wiped: a child's insertions do not meet its parent's */
@@ -28,33 +28,32 @@ void block_epoch_raise(void)
 	__atomic_add_fetch(&block_epoch_word, 1, __ATOMIC_SEQ_CST);
 }
 
-static void entries_free(struct block *entries, uint32_t bits)
+static void entries_free(struct entry *entries, uint32_t bits)
 {
-	room_give(entries, sizeof(struct block) << bits);
+	room_give(entries, sizeof(struct entry) << bits);
 }
 
 /* Twice the room. Runs are read from the start of one, so that the entries of a key keep their order. */
 static int shard_grow(struct shard *shard)
 {
 	const uint32_t bits = shard->entries ? shard->bits + 1 : FIRST_BITS;
-	struct block *const entries = room_take(sizeof(struct block) << bits);
+	struct entry *const entries = room_take(sizeof(struct entry) << bits);
 	const struct shard old = *shard;
 	uint32_t start = 0;
 
 	if (!entries)
 		return -ENOMEM;
 	shard->entries = entries;
-	shard->bits = bits;
-	shard->used = 0;
+	shard->bits = (uint8_t)bits;
 	if (!old.entries)
 		return 0;
-	while (old.entries[start].pointer)
+	while (old.entries[start].key)
 		start++;
 	for (uint32_t n = 0; n < 1u << old.bits; n++) {
-		const struct block *block = &old.entries[(start + n) & ((1u << old.bits) - 1)];
+		const struct entry *entry = &old.entries[(start + n) & ((1u << old.bits) - 1)];
 
-		if (block->pointer)
-			shard_put(shard, shard_hash(block->pointer), block);
+		if (entry->key)
+			shard_put(shard, shard_hash(entry_pointer(entry)), *entry);
 	}
 	entries_free(old.entries, old.bits);
 	return 0;
@@ -66,6 +65,16 @@ int shard_make_room(struct shard *shard)
 	const int rc = shard_grow(shard);
 
 	return rc && shard->entries && shard->used < (1u << shard->bits) - 1 ? 0 : rc;
+}
+
+void shard_settle(struct shard *shard)
+{
+	for (uint32_t i = 0; i < shard->front_used; i++) {
+		const struct entry *entry = &shard->front[i];
+
+		shard_put(shard, shard_hash(entry_pointer(entry)), *entry);
+	}
+	shard->front_used = 0;
 }
 
 int block_add(const struct block *block, uint64_t epoch)
@@ -81,10 +90,10 @@ bool block_take(uint64_t pointer, struct block *taken)
 void shard_close(struct shard *shard, uint32_t hole)
 {
 	const uint32_t mask = (1u << shard->bits) - 1;
-	struct block *const entries = shard->entries;
+	struct entry *const entries = shard->entries;
 
-	for (uint32_t i = (hole + 1) & mask; entries[i].pointer; i = (i + 1) & mask) {
-		const uint32_t from = shard_home(shard, shard_hash(entries[i].pointer));
+	for (uint32_t i = (hole + 1) & mask; entries[i].key; i = (i + 1) & mask) {
+		const uint32_t from = shard_home(shard, shard_hash(entry_pointer(&entries[i])));
 
 		/* It may move back unless its home lies behind the hole. */
 		if (((i - from) & mask) < ((i - hole) & mask))
@@ -92,7 +101,12 @@ void shard_close(struct shard *shard, uint32_t hole)
 		entries[hole] = entries[i];
 		hole = i;
 	}
-	entries[hole].pointer = 0;
+	entries[hole].key = 0;
+}
+
+static bool shard_has(const struct shard *shard, uint32_t i)
+{
+	return shard->entries && i < 1u << shard->bits;
 }
 
 void block_drop_context(uint32_t context, void (*whole)(const struct block *block),
@@ -107,17 +121,18 @@ void block_drop_context(uint32_t context, void (*whole)(const struct block *bloc
 		do {
 			count = 0;
 			lock_take(&shard->lock);
-			for (uint32_t i = 0; shard->entries && i < 1u << shard->bits && count < BATCH;) {
-				const struct block *const block = &shard->entries[i];
+			shard_settle(shard);
+			for (uint32_t i = 0; shard_has(shard, i) && count < BATCH;) {
+				const struct block block = entry_block(&shard->entries[i]);
 
-				if (!block->pointer || block->context != context) {
+				if (!block.pointer || block.context != context) {
 					i++;
 					continue;
 				}
-				if (block->kind == BLOCK_WHOLE)
-					whole(block);
+				if (block.kind == BLOCK_WHOLE)
+					whole(&block);
 				else
-					batch[count++] = *block;
+					batch[count++] = block;
 				shard_remove(shard, i); /* another may be here now: look at i again */
 			}
 			lock_give(&shard->lock);
@@ -134,13 +149,15 @@ void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uin
 		uint32_t units = 0;
 
 		lock_take(&shard->lock);
-		for (uint32_t i = 0; shard->entries && i < 1u << shard->bits; i++) {
-			struct block *const block = &shard->entries[i];
+		shard_settle(shard);
+		for (uint32_t i = 0; shard_has(shard, i); i++) {
+			struct block block = entry_block(&shard->entries[i]);
 
-			if (!block->pointer || block->device != device || block->seat == seat)
+			if (!block.pointer || block.device != device || block.seat == seat)
 				continue;
-			block->seat = seat;
-			units += block->units;
+			block.seat = seat;
+			shard->entries[i] = entry_of(&block);
+			units += block.units;
 		}
 		adopt(device, units);
 		lock_give(&shard->lock);

@@ -6,7 +6,8 @@
  * oldest entry with that address goes. Between the driver's acceptance and our removal another thread may be given
  * the same address and enter it; then two entries have one key, one of them dead, and each accepted free takes one
  * away: whichever goes, as many remain as are alive, and no longer than those removals take. Entries of one key keep
- * their order, so the dead one goes first. A free that the driver refuses takes nothing.
+ * their order, so the dead one goes first. A free that the driver refuses takes nothing. While one thread alone ever
+ * came to the tables, what it has just freed has left no live entry of that key, and any of them may go.
  *
  * The epoch. An accepted free that finds no entry (memory of a pool, or an address freed twice while another thread
  * was just given it), the end of a context, and a new place in the ledger raise it before they look (again). An
@@ -26,14 +27,13 @@ enum block_kind {
 };
 
 struct block {
-	uint64_t pointer; /* never 0 */
-	uint32_t units;
-	uint32_t context; /* serial, 0 for memory that no context owns */
-	uint8_t device;	  /* ordinal */
+	uint64_t pointer; /* never 0; 57 bits, more than any processor or device has */
+	uint32_t units;	  /* 28 bits, as in the ledger */
+	uint32_t context; /* serial, 24 bits, 0 for memory that no context owns */
+	uint8_t device;	  /* ordinal, 6 bits */
 	uint8_t family;
 	uint8_t seat; /* which joining its charge belongs to */
 	uint8_t kind;
-	uint32_t reserved;
 };
 
 /* Makes the table, or finds it empty in a forked child. 0 or -ENOMEM. */
@@ -46,9 +46,9 @@ static inline uint64_t block_epoch(void)
 }
 void block_epoch_raise(void);
 
-/* 0; -EAGAIN when the epoch is no longer `epoch`: nothing was entered; -ENOMEM. */
+/* 0; -EAGAIN when the epoch is no longer `epoch`: nothing was entered; -ENOMEM, also for what an entry cannot hold. */
 int block_add(const struct block *block, uint64_t epoch);
-/* Removes the oldest entry of that address. */
+/* Removes the oldest entry of that address; alone, any of them. */
 bool block_take(uint64_t pointer, struct block *taken);
 
 /*

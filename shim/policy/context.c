@@ -154,10 +154,24 @@ static void undo(const struct context_change *change, const CUcontext *context)
 		real.cuCtxDestroy_v2(*context);
 }
 
+static bool serial_is_used(uint32_t serial)
+{
+	const struct context *context = contexts()->table;
+	bool used = false;
+
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		used |= contexts()->home[i].primary == serial;
+	for (; context; context = context->hh.next)
+		used |= context->serial == serial;
+	return used;
+}
+
+/* When they begin anew, those of contexts that live on are passed over. */
 static uint32_t next_serial(void)
 {
-	if (!++contexts()->serial)
-		++contexts()->serial;
+	do
+		contexts()->serial = contexts()->serial % (CONTEXT_SERIALS - 1) + 1;
+	while (serial_is_used(contexts()->serial));
 	return contexts()->serial;
 }
 
@@ -317,27 +331,12 @@ static void lock_context(struct context_change *change, CUcontext handle)
 	}
 }
 
-static void begin_known(struct context_change *change, enum context_call call, CUcontext handle)
+void context_begin(struct context_change *change, enum context_call call, CUcontext handle)
 {
 	begin(change, call, 0);
 	if (process_mode() == PROCESS_READY && !change->nested &&
 	    (handle || real.cuCtxGetCurrent(&handle) == CUDA_SUCCESS))
 		lock_context(change, handle);
-}
-
-void context_destroy(struct context_change *change, CUcontext handle)
-{
-	begin_known(change, CONTEXT_DESTROY, handle);
-}
-
-void context_detach(struct context_change *change, CUcontext handle)
-{
-	begin_known(change, CONTEXT_DETACH, handle);
-}
-
-void context_attach(struct context_change *change)
-{
-	begin_known(change, CONTEXT_ATTACH, NULL);
 }
 
 /* Has a created context ended, now that the driver answered? Then it is out of the table. */

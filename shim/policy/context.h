@@ -54,11 +54,23 @@ void context_release(struct context_change *change, CUdevice ordinal);
 CUresult context_released(struct context_change *change, CUresult rc);
 
 /* Around cuCtxDestroy and cuCtxDetach of `context`, and cuCtxAttach (NULL: the current one). */
-void context_destroy(struct context_change *change, CUcontext context);
-void context_detach(struct context_change *change, CUcontext context);
-void context_attach(struct context_change *change);
+void context_begin(struct context_change *change, enum context_call call, CUcontext context);
+static inline void context_destroy(struct context_change *change, CUcontext context)
+{
+	context_begin(change, CONTEXT_DESTROY, context);
+}
+static inline void context_detach(struct context_change *change, CUcontext context)
+{
+	context_begin(change, CONTEXT_DETACH, context);
+}
+static inline void context_attach(struct context_change *change)
+{
+	context_begin(change, CONTEXT_ATTACH, NULL);
+}
 CUresult context_answered(struct context_change *change, CUresult rc);
 
+/* Serials are 1 to CONTEXT_SERIALS - 1. */
+#define CONTEXT_SERIALS (1u << 24)
 /* For claims: the serial of the context that device_current found last in this thread. Each context
  * made has its own. */
 uint32_t context_serial(void);
