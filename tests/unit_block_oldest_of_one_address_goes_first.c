@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #define EARLY 500 /* of the first thread alone, above all others */
+#define LONE 64
 
 static void add(uint64_t pointer, uint32_t units)
 {
@@ -32,8 +33,8 @@ static void *shared(void *unused)
 	struct block block;
 
 	CHECK(!block_take(4096, &block));
-	for (uint64_t i = 1; i <= EARLY; i++)
-		add(i << 32, (uint32_t)i + 1000000);
+	for (uint64_t i = EARLY + 1; i <= EARLY + LONE; i++)
+		take(i << 32, (uint32_t)i);
 	for (uint64_t i = 1; i <= EARLY; i++) {
 		take(i << 32, (uint32_t)i);
 		take(i << 32, (uint32_t)i + 1000000);
@@ -64,13 +65,16 @@ int main(void)
 	struct block block;
 
 	CHECK_EQ(block_start(), 0);
-	for (uint64_t i = 1; i <= EARLY + 100; i++)
+	for (uint64_t i = 1; i <= EARLY; i++) {
 		add(i << 32, (uint32_t)i);
-	CHECK_EQ(block_count(), (uint64_t)EARLY + 100);
-	for (uint64_t i = EARLY + 100; i > EARLY; i--) {
-		take(i << 32, (uint32_t)i);
-		CHECK(!block_take(i << 32, &block));
+		add(i << 32, (uint32_t)i + 1000000);
+		add((i << 32 | 1 << 20), 1);
+		take((i << 32 | 1 << 20), 1);
+		CHECK(!block_take((i << 32 | 1 << 20), &block));
 	}
+	for (uint64_t i = EARLY + 1; i <= EARLY + LONE; i++)
+		add(i << 32, (uint32_t)i);
+	CHECK_EQ(block_count(), (uint64_t)2 * EARLY + LONE);
 	CHECK_EQ(pthread_create(&thread, NULL, shared, NULL), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	return 0;
