@@ -1,5 +1,6 @@
 /*
- * Charge, refund, grow. See account.h, and include/cuquota/ledger.h for the protocol and why it holds.
+ * Charge, refund, grow. See account.h, and include/cuquota/ledger.h for the protocol and why it
+ * holds.
  */
 #include "ledger/account.h"
 #include "base/point.h"
@@ -15,7 +16,7 @@
 
 #define WAIT_ONCE_NS 1000000ull	 /* one futex wait: a wake that was missed costs this much */
 #define WAIT_ALL_NS 50000000ull	 /* all waits of a grow for another, then that one is judged */
-#define RECOVER_NS 58000000ull	 /* the latest that a refusal is ready, from the begin of the grow */
+#define RECOVER_NS 58000000ull	 /* the latest that a refusal is ready, from the grow's begin */
 #define SUSPICIOUS_NS 2000000ull /* no running process keeps an announcement so long */
 #define STOLEN_OFTEN 10000u	 /* never seen; ends a grow that others starve */
 #define MARK_UNITS (33554432u / CUQUOTA_UNIT)
@@ -32,7 +33,8 @@ static void wake_all(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* One thread of a process grows at a time. The word lies in the handle, which a forked child sees wiped, so free. */
+/* One thread of a process grows at a time. The word lies in the handle, which a forked child sees
+ * wiped, so free. */
 static void lock_growing(uint32_t *lock)
 {
 	uint32_t state = 0;
@@ -58,34 +60,38 @@ void account_note_peak(struct member *member, uint32_t charged)
 		__atomic_store_n(&detail->peak, charged, __ATOMIC_RELAXED);
 }
 
-static uint64_t without_credit(uint64_t word)
-{
-	return CUQUOTA_WORD(CUQUOTA_CHARGED(word), 0, CUQUOTA_TAG(word));
-}
-
 /* Nobody but the owner raises; this only ever lowers. */
-static void take_credit(struct cuquota_slot *slot)
+static void take_credit(struct cuquota_slot *slot, uint32_t tags)
 {
-	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
 
-	while (CUQUOTA_CREDIT(word) &&
-	       !__atomic_compare_exchange_n(&slot->word, &word, without_credit(word), false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		;
+	do {
+		if (!CUQUOTA_CREDIT(word) && !tags)
+			return;
+		next = CUQUOTA_WORD(CUQUOTA_CHARGED(word), 0, CUQUOTA_TAG(word) + tags);
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 }
 
-void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except)
+static void take_all(const struct segment *segment, uint32_t tenant, uint32_t except, uint32_t tags)
 {
 	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
 		struct cuquota_slot *const slot = walk.slot;
 
-		if (walk.index == except || __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
-		    (tenant != SEGMENT_ALL && __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
+		if (walk.index == except ||
+		    __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
+		    (tenant != SEGMENT_ALL &&
+		     __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
 			continue;
-		take_credit(slot);
+		take_credit(slot, tags);
 		TRACE("taken", walk.index, 0, 0);
 		POINT("account.credit_taken");
 	}
+}
+
+void account_void_credit(const struct segment *segment, uint32_t tenant)
+{
+	take_all(segment, tenant, UINT32_MAX, 1);
 }
 
 static void announce(struct cuquota_slot *slot, uint32_t units)
@@ -113,16 +119,17 @@ static void wait_for(struct cuquota_slot *slot)
 	if (!CUQUOTA_PENDING(pending))
 		return;
 	if (!(pending & CUQUOTA_WAITED) &&
-	    !__atomic_compare_exchange_n(&slot->pending, &pending, pending | CUQUOTA_WAITED, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST))
+	    !__atomic_compare_exchange_n(&slot->pending, &pending, pending | CUQUOTA_WAITED, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
 	POINT("account.waiting");
 	wait_change(&slot->pending, pending | CUQUOTA_WAITED, WAIT_ONCE_NS);
 }
 
 /*
- * The same within a grow that began at `begin`. What takes longer than running processes need is a death or a stop: the
- * dead are forgotten without waiting for the judgement, and the sweep that a refusal wants is made meanwhile.
+ * The same within a grow that began at `begin`. What takes longer than running processes need is a
+ * death or a stop: the dead are forgotten without waiting for the judgement, and the sweep that a
+ * refusal wants is made meanwhile.
  */
 static void stand_by(const struct member *member, uint32_t other, uint64_t begin)
 {
@@ -137,32 +144,28 @@ static void stand_by(const struct member *member, uint32_t other, uint64_t begin
 static void commit(struct cuquota_slot *slot, uint32_t units)
 {
 	POINT("account.committing");
-	/* Into the high half only: credit. What a stranger takes meanwhile is not disturbed. */
+	/* Added to credit alone: what a stranger takes meanwhile is not disturbed. */
 	__atomic_add_fetch(&slot->word, CUQUOTA_WORD(0, units, 0), __ATOMIC_SEQ_CST);
 	TRACE("committed", TRACE_OWN, units, 0);
 	POINT("account.committed");
 }
 
-/* The credit of an older epoch is dropped before the new epoch is the handle's: it is never charged under the
- * new one. */
+/* The credit of an older epoch is dropped before the new epoch is the handle's: it is never charged
+ * under the new one. */
 static void adopt_epoch(struct member *member)
 {
 	uint32_t epoch = __atomic_load_n(&member->segment->header->epoch, __ATOMIC_SEQ_CST);
-	uint64_t *const word = &member_slot(member)->word;
-	uint64_t now = __atomic_load_n(word, __ATOMIC_SEQ_CST), next;
 
 	if (epoch == member->epoch)
 		return;
 	__atomic_store_n(&member->mark, 0, __ATOMIC_RELAXED);
-	/* The tag changes also where there is no credit: a refund in flight would else bring some back. */
-	do
-		next = CUQUOTA_WORD(CUQUOTA_CHARGED(now), 0, (uint8_t)epoch);
-	while (!__atomic_compare_exchange_n(word, &now, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	take_credit(member_slot(member), 0);
 	POINT("account.credit_dropped");
 	__atomic_store_n(&member->epoch, epoch, __ATOMIC_RELAXED);
 }
 
-/* An eighth of what is left for each member of the tenant, 32 MiB at most: idle credit must not starve the others. */
+/* An eighth of what is left for each member of the tenant, 32 MiB at most: idle credit must not
+ * starve the others. */
 static void set_mark(struct member *member, const struct sum *sum, uint32_t granted)
 {
 	uint64_t room = sum_room(sum) / CUQUOTA_UNIT;
@@ -171,7 +174,8 @@ static void set_mark(struct member *member, const struct sum *sum, uint32_t gran
 
 	/* Mostly there is plenty, and no division is needed. */
 	__atomic_store_n(&member->mark,
-			 left >= (uint64_t)MARK_UNITS * shares ? MARK_UNITS : (uint32_t)(left / shares),
+			 left >= (uint64_t)MARK_UNITS * shares ? MARK_UNITS
+							       : (uint32_t)(left / shares),
 			 __ATOMIC_RELAXED);
 }
 
@@ -185,11 +189,12 @@ static uint64_t since(uint64_t *begun)
 }
 
 /*
- * One try: announce, sum, and commit if the rules hold with everybody's announcements. True when credit was raised.
- * Else `verdict` says whether the rules fail for certain, or only announcements stand in the way, which were then
- * waited for.
+ * One try: announce, sum, and commit if the rules hold with everybody's announcements.
+ * VERDICT_GRANT when credit was raised. Else whether the rules fail for certain, or only
+ * announcements stand in the way, which were then waited for.
  */
-static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *begun, struct sum *sum)
+static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *begun,
+			     struct sum *sum)
 {
 	struct cuquota_slot *slot = member_slot(member);
 	enum verdict verdict;
@@ -215,7 +220,8 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *be
 			verdict = sum->cause_with_pending;
 			break;
 		}
-		/* Of those in each other's way the lowest stays, and looks again for a lower one that appeared. */
+		/* Of those in each other's way the lowest stays, and looks again for a lower one
+		 * that appeared. */
 		if (lowest < member->slot) {
 			retract(slot);
 			stand_by(member, lowest, begin);
@@ -227,8 +233,8 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *be
 	return verdict;
 }
 
-static void explain(const struct member *member, const struct sum *sum, uint32_t units, enum verdict verdict,
-		    struct refusal *refusal)
+static void explain(const struct member *member, const struct sum *sum, uint32_t units,
+		    enum verdict verdict, struct refusal *refusal)
 {
 	const struct segment *segment = member->segment;
 	uint32_t top = UINT32_MAX;
@@ -241,14 +247,16 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	refusal->used = sum->charged * CUQUOTA_UNIT;
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
-	for (struct segment_walk walk = segment_walk(segment, member->tenant); segment_step(&walk);) {
+	for (struct segment_walk walk = segment_walk(segment, member->tenant);
+	     segment_step(&walk);) {
 		const struct cuquota_slot *const slot = walk.slot;
 		uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
 
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != CUQUOTA_USED ||
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != member->tenant)
 			continue;
-		if (top == UINT32_MAX || (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {
+		if (top == UINT32_MAX ||
+		    (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {
 			refusal->top_used = (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;
 			top = walk.index;
 		}
@@ -265,7 +273,8 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 static void recover(struct member *member, enum verdict verdict, uint64_t begin)
 {
 	member_sweep(member->segment, begin, begin + RECOVER_NS);
-	account_take_credit(member->segment, verdict == VERDICT_LIMIT ? member->tenant : UINT32_MAX, member->slot);
+	take_all(member->segment, verdict == VERDICT_LIMIT ? member->tenant : SEGMENT_ALL,
+		 member->slot, 0);
 	POINT("account.recovered");
 }
 
@@ -295,8 +304,10 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 			return -EDQUOT;
 		}
 		verdict = try_grow(member, units - credit, &begin, &sum);
-		/* A grant that others took back before it was charged, as a refused one may, is asked for again. */
-		if (verdict == VERDICT_RACE || (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
+		/* A grant that others took back before it was charged, as a refused one may, is
+		 * asked for again. */
+		if (verdict == VERDICT_RACE ||
+		    (verdict == VERDICT_GRANT && ++stolen < STOLEN_OFTEN))
 			continue;
 		if (verdict == VERDICT_GRANT)
 			verdict = VERDICT_LIMIT;
@@ -330,27 +341,27 @@ void account_refund(struct member *member, uint32_t units)
 {
 	struct cuquota_slot *slot = member_slot(member);
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
-	uint32_t epoch, keep;
+	uint32_t keep;
 
 	do {
 		uint32_t charged = CUQUOTA_CHARGED(word), credit = CUQUOTA_CREDIT(word), mark = 0;
 
-		if (units > charged) /* never below nothing: a scribbled ledger must not make a tenant rich */
+		/* Never below nothing: a scribbled ledger must not make a tenant rich. */
+		if (units > charged)
 			units = charged;
-		epoch = __atomic_load_n(member->rules, __ATOMIC_SEQ_CST);
-		if (epoch == __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
+		if (__atomic_load_n(member->rules, __ATOMIC_SEQ_CST) ==
+		    __atomic_load_n(&member->epoch, __ATOMIC_RELAXED))
 			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
-		/* More than the mark may just have been granted to another thread: that is left alone. */
+		/* More than the mark may just have been granted to another thread: that is left
+		 * alone. */
 		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit
 											 : mark;
 		next = CUQUOTA_WORD(charged - units, keep, CUQUOTA_TAG(word));
 		POINT("account.refunding");
-	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 	TRACE("refunded", member->slot, units, keep);
 	POINT("account.refunded");
-	/* Kept under rules that were tightened meanwhile, and maybe adopted by another thread before our swap: void. */
-	if (keep && __atomic_load_n(member->rules, __ATOMIC_SEQ_CST) != epoch)
-		take_credit(slot);
 }
 
 void account_force(struct member *member, uint32_t units)
@@ -364,7 +375,8 @@ void account_force(struct member *member, uint32_t units)
 
 		next = CUQUOTA_WORD(charged < most ? charged : most, CUQUOTA_CREDIT(word),
 				    CUQUOTA_TAG(word));
-	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 	POINT("account.forced");
 	account_note_peak(member, CUQUOTA_CHARGED(next));
 }

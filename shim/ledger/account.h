@@ -107,10 +107,9 @@ void account_watch(const struct member *member, struct account_watch *watch);
 bool account_undisturbed(const struct member *member, const struct account_watch *watch);
 
 /*
- * Take back the credit of all slots of `tenant` (UINT32_MAX: of all tenants) but slot `except`
- * (UINT32_MAX: none). For whoever tightens a rule, after raising the epoch, and before a refusal.
- * Never waits.
+ * Take back the credit of all slots of `tenant` (SEGMENT_ALL: of all tenants) and void what their
+ * threads have read of it. For whoever tightens a rule, after raising the epoch. Never waits.
  */
-void account_take_credit(const struct segment *segment, uint32_t tenant, uint32_t except);
+void account_void_credit(const struct segment *segment, uint32_t tenant);
 
 #endif

@@ -52,23 +52,26 @@ static void empty(const struct segment *segment, uint32_t index)
 	POINT("member.unmapped");
 }
 
+/* Both its locks are the caller's. Another may have forgotten it, and a joiner lived and died in
+ * it, since it was looked at. */
+static bool forget_claimed(const struct segment *segment, uint32_t index)
+{
+	if (__atomic_load_n(&segment_slot(segment, index)->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED)
+		return false;
+	empty(segment, index);
+	__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(), __ATOMIC_RELAXED);
+	POINT("member.forgotten");
+	return true;
+}
+
 static bool forget(const struct segment *segment, struct life_file *file, uint32_t index)
 {
-	struct cuquota_slot *slot = segment_slot(segment, index);
-	bool forgotten = false;
+	bool forgotten;
 
 	if (life_claim(segment, file, index))
 		return false;
 	POINT("member.claimed");
-	/* Another may have forgotten it, and a joiner lived and died in it, since it was tested:
-	 * look again. */
-	if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED) {
-		empty(segment, index);
-		__atomic_store_n(&segment->header->forgotten_ns, segment_now_ns(),
-				 __ATOMIC_RELAXED);
-		POINT("member.forgotten");
-		forgotten = true;
-	}
+	forgotten = forget_claimed(segment, index);
 	life_unclaim(file, index);
 	POINT("member.unclaimed");
 	return forgotten;
@@ -203,8 +206,10 @@ static int take_slot(const struct segment *segment, int reserved, struct life_lo
 		    CUQUOTA_FREE)
 			continue;
 		rc = life_take(segment, i, reserved, life);
-		if (!rc)
+		if (!rc) {
+			forget_claimed(segment, i);
 			return (int)i;
+		}
 		if (rc != -EAGAIN)
 			return rc;
 	}

@@ -121,13 +121,13 @@ static int make(const struct segment *segment, const char *name)
 /*
  * What was granted under the rules before is void: epoch first, then credit. A charge that reads
  * the new epoch sums under the new rule; one that read the old epoch loses its compare-and-swap to
- * our taking the credit, or was granted before we return.
+ * our change of the word, or was granted before we return.
  */
 static void make_binding(const struct segment *segment, uint32_t tenant)
 {
 	__atomic_add_fetch(&segment->header->epoch, 1, __ATOMIC_SEQ_CST);
 	POINT("tenant.epoch_raised");
-	account_take_credit(segment, tenant, UINT32_MAX);
+	account_void_credit(segment, tenant);
 	POINT("tenant.credit_taken");
 }
 

@@ -16,7 +16,6 @@
 #define DRIVER_UNASKED 10  /* the dead one's bytes are lent before the driver has them back */
 #define TAKEN_BY_STORE 11  /* account.c take_credit: a load and a store, no compare-and-swap */
 #define CREDIT_ADOPTED 12  /* account.c adopt_epoch: the old credit is kept */
-#define LATE_REFUND 13	   /* account.c account_refund: no second look at the epoch; harmless since word has a tag */
 #define STAMPED_LATE 14	   /* member.c empty: left_ns after the slot is free */
 #define BOUND_ONCE 15	   /* tenant.c tenant_entered: a promise binds only when it is stored */
 #define STOPPED_IGNORED 16 /* account.c try_grow: what a stopped one announced does not count after the waits */
@@ -26,7 +25,7 @@
 #define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
 #define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */
 #define UNMAPPED_LATE 22   /* member.c empty: the map forgets the slot after its locks are let go */
-#define TAG_KEPT 23	   /* account.c adopt_epoch: word keeps its tag */
+#define TAG_KEPT 23	   /* account.c account_void_credit: word keeps its tag */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

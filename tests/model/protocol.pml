@@ -80,8 +80,6 @@
 #define AGAIN 35	/* account.c grow: load word after charge_credit failed */
 #define REFUND_EPOCH 36 /* account_refund: load epoch */
 #define REFUND_SWAP 37	/* account_refund: swap word */
-#define RECHECK 38	/* account_refund: the second look at the epoch */
-#define VOID 39		/* account_refund: take the own credit */
 
 /* struct cuquota_slot, record and header, as far as they matter. */
 COUNT charged[SLOTS], credit[SLOTS], pending[SLOTS];
@@ -96,7 +94,7 @@ byte epoch;
 byte own_epoch[SLOTS];
 bit growing[SLOTS];
 bit mark[SLOTS]; /* is it more than nothing? */
-byte tag[SLOTS]; /* in word: changed by each adoption */
+byte tag[SLOTS]; /* in word: changed by whoever tightens */
 #endif
 #if TENANTS > 1
 bit tenant[SLOTS];
@@ -346,7 +344,7 @@ proctype member(byte p; byte s)
 		:: rules == own_epoch[s] -> rules = 0; at = CHARGE
 		:: else -> at = (FAULT == CREDIT_ADOPTED -> ADOPTED : DROP)
 		fi }
-	:: atomic { at == DROP && RUNS(s) -> mark[s] = 0; credit[s] = 0; tag[s] = (FAULT == TAG_KEPT -> tag[s] : rules); at = ADOPTED }
+	:: atomic { at == DROP && RUNS(s) -> mark[s] = 0; credit[s] = 0; at = ADOPTED }
 	:: atomic { at == ADOPTED && RUNS(s) -> own_epoch[s] = rules; rules = 0; at = CHARGE }
 	:: atomic { at == AGAIN && RUNS(s) ->
 		if
@@ -454,19 +452,10 @@ proctype member(byte p; byte s)
 		:: credit[s] == seen && charged[s] == was && tag[s] == tagged ->
 			SEEN(S_REFUNDED, s, n)
 			charged[s] = charged[s] - n; credit[s] = credit[s] + need;
-			if
-			:: credit[s] && FAULT != LATE_REFUND -> at = RECHECK
-			:: else -> rules = 0; REFUNDED(s)
-			fi
+			rules = 0; REFUNDED(s)
 		:: else -> at = REFUND; rules = 0
 		fi;
 		need = 0; seen = 0; was = 0; tagged = 0 }
-	:: atomic { at == RECHECK && RUNS(s) ->
-		if
-		:: epoch != rules -> at = VOID
-		:: else -> rules = 0; REFUNDED(s)
-		fi }
-	:: atomic { at == VOID && RUNS(s) -> credit[s] = 0; rules = 0; REFUNDED(s) }
 #else
 	:: atomic { at == REFUND && RUNS(s) ->
 		SEEN(S_REFUNDED, s, n)

@@ -28,10 +28,8 @@ HOLD = (
     ('life', 'two processes, memory outlives the locks', 'PROCS=2 DEATHS=1 LATE=1', 0, True),
     ('life', 'three processes, one dies', 'PROCS=3 DEATHS=1', 0, False),
     ('life', 'three processes die three times', 'PROCS=3 DEATHS=3 LIMIT=2', 30, False),
-    ('tighten', 'two members with one thread', 'SINGLE=1 STRICT=1', 0, False),
+    ('tighten', 'two members with one thread', 'SINGLE=1', 0, False),
     ('tighten', 'one member with two threads', 'THREADS=2 MOST=2', 0, True),
-    ('tighten', 'the same, if a refund did not look again', 'THREADS=2 MOST=2 FAULT=LATE_REFUND', 0, False),
-    ('tighten', 'the same, if taking credit changed the tag', 'THREADS=2 MOST=2 STRICT=1 TAKE_TAGS=1', 0, False),
     ('tighten', 'two threads and another member', 'THREADS=3 MOST=1', 30, False),
     ('guarantee', 'one borrower', 'SLOTS=2 DEATHS=1', 0, False),
     ('guarantee', 'two borrowers', 'SLOTS=3 DEATHS=1 DEVICE=3 MOST=2', 30, False),
@@ -56,13 +54,11 @@ FIND = (
     ('tighten', 'EPOCH_IGNORED', 'THREADS=2 MOST=2', True),
     ('tighten', 'CREDIT_ADOPTED', 'THREADS=2 MOST=2', False),
     ('tighten', 'TAG_KEPT', 'THREADS=2 MOST=2', False),
-    ('tighten', 'CREDIT_LEFT', 'SINGLE=1 STRICT=1', False),
+    ('tighten', 'CREDIT_LEFT', 'SINGLE=1', False),
     ('guarantee', 'STAMPED_LATE', 'SLOTS=2 DEATHS=1', False),
     ('guarantee', 'BOUND_ONCE', 'SLOTS=2 DEATHS=1', False),
 )
-OPEN = (
-    ('tighten', 'a charge that began before the return, of one of two threads', 'THREADS=2 MOST=2 STRICT=1'),
-)
+OPEN = ()
 
 
 class Row:
