@@ -180,9 +180,9 @@ struct cuquota_detail {
 #define CUQUOTA_PENDING(pending) ((pending) & ~CUQUOTA_WAITED)
 
 /*
- * Two counts of 28 bits, 16 TiB each, and a tag that whoever tightens a rule raises: a thread of the
- * owner that read the word before cannot swap it after, even where both counts are the same again,
- * because another thread brought back credit of the old rules.
+ * Two counts of 28 bits, 16 TiB each, and a tag that whoever tightens a rule raises: a thread of
+ * the owner that read the word before cannot swap it after, even where both counts are the same
+ * again, because another thread brought back credit of the old rules.
  */
 #define CUQUOTA_COUNT_MAX 0x0fffffffu
 #define CUQUOTA_CHARGED(word) (CUQUOTA_COUNT_MAX & (uint32_t)(word))
