@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/point.h"
 #include "ledger/account.h"
+#include "ledger/glance.h"
 
 #include <sys/mman.h>
 
