@@ -200,10 +200,44 @@ CUresult claim_fail(struct claim *claim, CUresult rc)
 	return rc;
 }
 
+static int enter(struct claim *claim, uint64_t pointer)
+{
+	return claim->small ? small_enter(claim, pointer) : claim_enter(claim, pointer);
+}
+
+/*
+ * What is to be undone and the driver does not take back is the program's, and charged: what
+ * nothing pays for, by force. False: it is gone, or cannot be recorded.
+ */
+static bool keep(struct claim *claim, CUdeviceptr pointer)
+{
+	int rc;
+
+	if (claim->excess) {
+		const uint32_t units = whole_units(claim->device, claim->bytes);
+
+		seat_force(claim->device, units - claim->units);
+		claim->units = units;
+	}
+	while ((rc = enter(claim, pointer))) {
+		if (rc == -EDQUOT)
+			small_force(claim);
+		else if (rc != -EAGAIN || !claim_renew(claim, pointer))
+			return false;
+	}
+	return true;
+}
+
 /* Given back to the driver first: until then it is charged. */
 static CUresult undo(struct claim *claim, CUdeviceptr pointer)
 {
-	real.cuMemFree_v2(pointer);
+	size_t bytes;
+
+	if (real.cuMemFree_v2(pointer) != CUDA_SUCCESS && is_alive(pointer, &bytes) &&
+	    keep(claim, pointer)) {
+		claim_finish(claim);
+		return CUDA_SUCCESS;
+	}
 	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
 	claim_finish(claim);
 	return refuse_excess(claim->device, "this");
@@ -234,7 +268,7 @@ CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr)
 		return claim_fail(claim, rc);
 	if (__builtin_expect(claim->excess, 0))
 		return undo(claim, *dptr);
-	while ((entered = claim->small ? small_enter(claim, *dptr) : claim_enter(claim, *dptr)) == -EAGAIN)
+	while ((entered = enter(claim, *dptr)) == -EAGAIN)
 		if (!claim_renew(claim, *dptr))
 			return claim_fail(claim, rc); /* another thread has freed it already */
 	if (__builtin_expect(entered, 0))

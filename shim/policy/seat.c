@@ -260,3 +260,11 @@ bool seat_has_room(const struct device *device, uint32_t units)
 
 	return has_credit(member, units) || account_room(member) >= units;
 }
+
+bool seat_within_limit(const struct device *device)
+{
+	const struct member *const member = seat_member(device);
+	struct account_use use;
+
+	return account_use(member->segment, member->tenant, &use) || use.charged <= use.limit;
+}

@@ -78,6 +78,9 @@ uint8_t seat_force(const struct device *device, uint32_t units);
 /* Would a charge be granted out of credit, or is there room for it without looking for the dead? A
  * hint. */
 bool seat_has_room(const struct device *device, uint32_t units);
+/* Is what the tenant has charged within its limit? Not where the limit was lowered, or something
+ * was charged by force. */
+bool seat_within_limit(const struct device *device);
 
 /* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the
  * charge, so that the commonest calls need not write it. Alone, a thread need not pay for an atomic

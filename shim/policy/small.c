@@ -93,8 +93,11 @@ CUresult small_open(struct claim *claim)
 	for (; tokens; tokens--)
 		if (seat_has_room(device, tokens * grain_units()) && charge_tokens(claim, tokens, NULL))
 			return CUDA_SUCCESS;
-	/* Looking for the dead costs a sweep: only if the request does not fit what is paid for. */
-	if (context_has_spare(device)) {
+	/*
+	 * Looking for the dead costs a sweep: only if the request does not fit what is paid for.
+	 * Beyond the limit the spare grain stands for what was charged by force.
+	 */
+	if (context_has_spare(device) && seat_within_limit(device)) {
 		take_spare(claim);
 		return CUDA_SUCCESS;
 	}
@@ -123,6 +126,12 @@ static bool another_token(struct claim *claim)
 		return false;
 	claim->tokens++;
 	return true;
+}
+
+void small_force(struct claim *claim)
+{
+	claim->seat = seat_force(claim->device, grain_units());
+	claim->tokens++;
 }
 
 int small_enter(struct claim *claim, CUdeviceptr pointer)

@@ -23,6 +23,8 @@ static inline uint32_t small_tokens(const struct claim *claim)
 CUresult small_open(struct claim *claim);
 /* 0, -EAGAIN (claim_renew and again), or another error: undo. Settles the tokens. */
 int small_enter(struct claim *claim, CUdeviceptr pointer);
+/* One more token, also beyond the limit: for a block that cannot be undone. */
+void small_force(struct claim *claim);
 /* Lets the spare grain go. */
 void small_release_spare(struct claim *claim);
 static inline void small_finish(struct claim *claim)
