@@ -205,6 +205,7 @@ static int take_slot(const struct segment *segment, int reserved, struct life_lo
 		if (__atomic_load_n(&segment_slot(segment, i)->state, __ATOMIC_SEQ_CST) !=
 		    CUQUOTA_FREE)
 			continue;
+		POINT("member.looked");
 		rc = life_take(segment, i, reserved, life);
 		if (!rc) {
 			forget_claimed(segment, i);

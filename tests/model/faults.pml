@@ -20,7 +20,7 @@
 #define BOUND_ONCE 15	   /* tenant.c tenant_entered: a promise binds only when it is stored */
 #define STOPPED_IGNORED 16 /* account.c try_grow: what a stopped one announced does not count after the waits */
 #define NOT_ZEROED 17	   /* member.c empty, publish: word is left as it was */
-#define JOINER_BLIND 18	   /* member.c take_slot: as it is; breaks where memory outlives the locks (LATE) */
+#define JOINER_BLIND 18	   /* member.c take_slot: state is not looked at again under the locks */
 #define REFUND_FIRST 19	   /* claim.c: refunded before the driver gave the memory back */
 #define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
 #define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */
