@@ -200,7 +200,7 @@ CUresult claim_fail(struct claim *claim, CUresult rc)
 	return rc;
 }
 
-static int enter(struct claim *claim, uint64_t pointer)
+static inline __attribute__((always_inline)) int enter(struct claim *claim, uint64_t pointer)
 {
 	return claim->small ? small_enter(claim, pointer) : claim_enter(claim, pointer);
 }
