@@ -258,7 +258,8 @@ static void info(const struct script_line *line)
 		return;
 	CHECK_EQ(total, limits[card_of[device]]);
 	used = charged(card_of[device]);
-	CHECK_EQ(free_bytes, used < total ? total - used : 0); /* more is had where undoing failed */
+	/* More is had where undoing failed. */
+	CHECK_EQ(free_bytes, used < total ? total - used : 0);
 }
 
 static void run(const struct script_line *line)
