@@ -13,14 +13,56 @@ _Static_assert(sizeof(struct shard) == 64, "a line");
 void *block_memory;
 uint64_t block_epoch_word = 1; /* never wiped: a child's insertions do not meet its parent's */
 
-int block_start(void)
+/*
+ * A block in a quarter of a line; `key` is 0 where there is none. Linear probing; deletion shifts
+ * back: no tombstones, and the run of a key keeps its order. From the lowest bit on:
+ */
+struct entry {
+	uint64_t key;  /* pointer 57, context's upper 7 */
+	uint64_t rest; /* units 28, device 6, seat 8, kind 2, family 3, context's lower 17 */
+};
+#define ENTRY_POINTER 57
+#define ENTRY_CONTEXT 17
+#define ENTRY_UNITS 28
+
+static bool entry_holds(const struct block *block)
 {
-	return wiped_once(&block_memory, SHARDS * sizeof(struct shard)) ? room_start() : -ENOMEM;
+	return !(block->pointer >> ENTRY_POINTER | block->units >> ENTRY_UNITS |
+		 block->context >> (64 - ENTRY_POINTER + ENTRY_CONTEXT));
 }
 
-static struct shard *shard_at(uint32_t n)
+static struct entry entry_of(const struct block *block)
 {
-	return (struct shard *)block_memory + n;
+	return (struct entry){
+		block->pointer |
+			(uint64_t)(block->context >> ENTRY_CONTEXT) << ENTRY_POINTER,
+		block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
+			(uint64_t)block->kind << 42 | (uint64_t)block->family << 44 |
+			(uint64_t)block->context << (64 - ENTRY_CONTEXT)};
+}
+
+static uint64_t entry_pointer(const struct entry *entry)
+{
+	return entry->key & ((1ull << ENTRY_POINTER) - 1);
+}
+
+static struct block entry_block(const struct entry *entry)
+{
+	const uint64_t rest = entry->rest;
+
+	return (struct block){.pointer = entry_pointer(entry),
+			      .units = rest & ((1u << ENTRY_UNITS) - 1),
+			      .context = (uint32_t)(entry->key >> ENTRY_POINTER << ENTRY_CONTEXT |
+						    rest >> (64 - ENTRY_CONTEXT)),
+			      .device = rest >> 28 & 63,
+			      .family = rest >> 44 & 7,
+			      .seat = rest >> 34 & 255,
+			      .kind = rest >> 42 & 3};
+}
+
+int block_start(void)
+{
+	return wiped_once(&block_memory, sizeof(struct block_table)) ? room_start() : -ENOMEM;
 }
 
 void block_epoch_raise(void)
@@ -28,9 +70,33 @@ void block_epoch_raise(void)
 	__atomic_add_fetch(&block_epoch_word, 1, __ATOMIC_SEQ_CST);
 }
 
-static void entries_free(struct entry *entries, uint32_t bits)
+static uint32_t shard_mask(const struct shard *shard)
 {
-	room_give(entries, sizeof(struct entry) << bits);
+	return (1u << shard->bits) - 1;
+}
+
+static uint32_t shard_home(const struct shard *shard, uint64_t pointer)
+{
+	return (uint32_t)((shard_hash(pointer) << SHARD_BITS) >> (64 - shard->bits));
+}
+
+/* The oldest entry of that address, or where one would go. There are entries. */
+static uint32_t shard_find(const struct shard *shard, uint64_t pointer)
+{
+	uint32_t i = shard_home(shard, pointer);
+
+	while (shard->entries[i].key && entry_pointer(&shard->entries[i]) != pointer)
+		i = (i + 1) & shard_mask(shard);
+	return i;
+}
+
+static void shard_put(struct shard *shard, struct entry entry)
+{
+	uint32_t i = shard_home(shard, entry_pointer(&entry));
+
+	while (shard->entries[i].key)
+		i = (i + 1) & shard_mask(shard);
+	shard->entries[i] = entry;
 }
 
 /* Twice the room. Runs are read from the start of one, so that the entries of a key keep their order. */
@@ -50,31 +116,75 @@ static int shard_grow(struct shard *shard)
 	while (old.entries[start].key)
 		start++;
 	for (uint32_t n = 0; n < 1u << old.bits; n++) {
-		const struct entry *entry = &old.entries[(start + n) & ((1u << old.bits) - 1)];
+		const struct entry *entry = &old.entries[(start + n) & shard_mask(&old)];
 
 		if (entry->key)
-			shard_put(shard, shard_hash(entry_pointer(entry)), *entry);
+			shard_put(shard, *entry);
 	}
-	entries_free(old.entries, old.bits);
+	room_give(old.entries, sizeof(struct entry) << old.bits);
 	return 0;
 }
 
-/* Without memory for more the last quarter is used; one place stays free, where searches end. */
-int shard_make_room(struct shard *shard)
+/*
+ * Room for one entry more. 0 or -ENOMEM. A probe of unforeseeable length stops everything, so they
+ * are few; without memory for more all are used but one, where searches end.
+ */
+static int shard_make_room(struct shard *shard)
 {
-	const int rc = shard_grow(shard);
+	int rc;
 
-	return rc && shard->entries && shard->used < (1u << shard->bits) - 1 ? 0 : rc;
+	if (shard->entries && shard->used < (3u << shard->bits) / 8)
+		return 0;
+	rc = shard_grow(shard);
+	return rc && shard->entries && shard->used < shard_mask(shard) ? 0 : rc;
 }
 
-void shard_settle(struct shard *shard)
+static void shard_remove(struct shard *shard, uint32_t hole)
 {
-	for (uint32_t i = 0; i < shard->front_used; i++) {
-		const struct entry *entry = &shard->front[i];
+	const uint32_t mask = shard_mask(shard);
+	struct entry *const entries = shard->entries;
 
-		shard_put(shard, shard_hash(entry_pointer(entry)), *entry);
+	for (uint32_t i = (hole + 1) & mask; entries[i].key; i = (i + 1) & mask) {
+		const uint32_t from = shard_home(shard, entry_pointer(&entries[i]));
+
+		/* It may move back unless its home lies behind the hole. */
+		if (((i - from) & mask) < ((i - hole) & mask))
+			continue;
+		entries[hole] = entries[i];
+		hole = i;
 	}
-	shard->front_used = 0;
+	entries[hole].key = 0;
+	shard->used--;
+}
+
+int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word, uint64_t value)
+{
+	int rc;
+
+	if (word && !*word &&
+	    (!shard->used || !shard->entries[shard_find(shard, block->pointer)].key)) {
+		__atomic_store_n(word, value, __ATOMIC_RELAXED);
+		return 0;
+	}
+	if (!entry_holds(block))
+		return -ENOMEM;
+	rc = shard_make_room(shard);
+	if (rc)
+		return rc;
+	shard_put(shard, entry_of(block));
+	shard->used++;
+	return 0;
+}
+
+bool shard_take_entry(struct shard *shard, uint64_t pointer, struct block *taken)
+{
+	const uint32_t i = shard_find(shard, pointer);
+
+	if (!pointer || !shard->entries[i].key)
+		return false;
+	*taken = entry_block(&shard->entries[i]);
+	shard_remove(shard, i);
+	return true;
 }
 
 int block_add(const struct block *block, uint64_t epoch)
@@ -87,81 +197,135 @@ bool block_take(uint64_t pointer, struct block *taken)
 	return shard_take(pointer, taken);
 }
 
-void shard_close(struct shard *shard, uint32_t hole)
+/*
+ * Whoever walks the words has raised the epoch and taken each shard's lock since: no insertion from
+ * before is still on its way, so what is seen without a lock is all there is.
+ */
+struct drop {
+	uint32_t context;
+	void (*whole)(const struct block *block);
+};
+
+static void drop_word(uint64_t pointer, uint64_t *word, void *argument)
 {
-	const uint32_t mask = (1u << shard->bits) - 1;
-	struct entry *const entries = shard->entries;
+	const struct drop *const drop = argument;
+	struct shard *const shard = shard_of(pointer);
+	struct block block;
 
-	for (uint32_t i = (hole + 1) & mask; entries[i].key; i = (i + 1) & mask) {
-		const uint32_t from = shard_home(shard, shard_hash(entry_pointer(&entries[i])));
-
-		/* It may move back unless its home lies behind the hole. */
-		if (((i - from) & mask) < ((i - hole) & mask))
-			continue;
-		entries[hole] = entries[i];
-		hole = i;
+	lock_take(&shard->lock);
+	block = map_block(pointer, *word);
+	if (*word && block.context == drop->context) {
+		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+		drop->whole(&block);
 	}
-	entries[hole].key = 0;
+	lock_give(&shard->lock);
 }
 
 static bool shard_has(const struct shard *shard, uint32_t i)
 {
-	return shard->entries && i < 1u << shard->bits;
+	return shard->entries && i <= shard_mask(shard);
+}
+
+/* Removes those of a context until `batch` is full of small ones; how many are in it. */
+static uint32_t drop_entries(struct shard *shard, const struct drop *drop,
+			     struct block batch[BATCH])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; shard_has(shard, i) && count < BATCH;) {
+		const struct block block = entry_block(&shard->entries[i]);
+
+		if (!block.pointer || block.context != drop->context) {
+			i++;
+			continue;
+		}
+		if (block.kind == BLOCK_WHOLE)
+			drop->whole(&block);
+		else
+			batch[count++] = block;
+		shard_remove(shard, i); /* another may be here now: look at i again */
+	}
+	return count;
 }
 
 void block_drop_context(uint32_t context, void (*whole)(const struct block *block),
 			void (*small)(const struct block *block))
 {
+	struct drop drop = {context, whole};
 	struct block batch[BATCH];
 	uint32_t count;
 
 	for (uint32_t s = 0; s < SHARDS; s++) {
-		struct shard *const shard = shard_at(s);
+		struct shard *const shard = &block_table()->shard[s];
 
 		do {
-			count = 0;
 			lock_take(&shard->lock);
-			shard_settle(shard);
-			for (uint32_t i = 0; shard_has(shard, i) && count < BATCH;) {
-				const struct block block = entry_block(&shard->entries[i]);
-
-				if (!block.pointer || block.context != context) {
-					i++;
-					continue;
-				}
-				if (block.kind == BLOCK_WHOLE)
-					whole(&block);
-				else
-					batch[count++] = block;
-				shard_remove(shard, i); /* another may be here now: look at i again */
-			}
+			count = drop_entries(shard, &drop, batch);
 			lock_give(&shard->lock);
 			for (uint32_t i = 0; i < count; i++)
 				small(&batch[i]);
 		} while (count == BATCH);
 	}
+	map_walk(&block_table()->map, drop_word, &drop);
+}
+
+struct move {
+	uint8_t device, seat;
+	void (*adopt)(uint8_t device, uint32_t units);
+};
+
+/* True: it is to move, and names the new place now. */
+static bool moved(struct block *block, const struct move *move)
+{
+	if (!block->pointer || block->device != move->device || block->seat == move->seat)
+		return false;
+	block->seat = move->seat;
+	return true;
+}
+
+static void move_word(uint64_t pointer, uint64_t *word, void *argument)
+{
+	const struct move *const move = argument;
+	struct shard *const shard = shard_of(pointer);
+	struct block block;
+
+	lock_take(&shard->lock);
+	block = map_block(pointer, *word);
+	if (*word && moved(&block, move)) {
+		__atomic_store_n(word, map_word(&block), __ATOMIC_RELAXED);
+		move->adopt(move->device, block.units);
+	}
+	lock_give(&shard->lock);
 }
 
 void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
 {
+	struct move move = {device, seat, adopt};
+
 	for (uint32_t s = 0; s < SHARDS; s++) {
-		struct shard *const shard = shard_at(s);
+		struct shard *const shard = &block_table()->shard[s];
 		uint32_t units = 0;
 
 		lock_take(&shard->lock);
-		shard_settle(shard);
 		for (uint32_t i = 0; shard_has(shard, i); i++) {
 			struct block block = entry_block(&shard->entries[i]);
 
-			if (!block.pointer || block.device != device || block.seat == seat)
+			if (!moved(&block, &move))
 				continue;
-			block.seat = seat;
 			shard->entries[i] = entry_of(&block);
 			units += block.units;
 		}
 		adopt(device, units);
 		lock_give(&shard->lock);
 	}
+	map_walk(&block_table()->map, move_word, &move);
+}
+
+static void count_word(uint64_t pointer, uint64_t *word, void *argument)
+{
+	(void)pointer;
+	(void)word;
+	++*(uint64_t *)argument;
 }
 
 uint64_t block_count(void)
@@ -169,6 +333,8 @@ uint64_t block_count(void)
 	uint64_t count = 0;
 
 	for (uint32_t s = 0; block_memory && s < SHARDS; s++)
-		count += __atomic_load_n(&shard_at(s)->used, __ATOMIC_RELAXED);
+		count += __atomic_load_n(&block_table()->shard[s].used, __ATOMIC_RELAXED);
+	if (block_memory)
+		map_walk(&block_table()->map, count_word, &count);
 	return count;
 }
