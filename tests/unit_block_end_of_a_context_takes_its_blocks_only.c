@@ -7,9 +7,14 @@
 
 static uint64_t units, smalls;
 
-/* Scattered, so that runs form and deletions move what is behind them. */
+/*
+ * Every other one at the begin of a place of the map; the others scattered, so that runs form and
+ * deletions move what is behind them.
+ */
 static uint64_t address(uint64_t i)
 {
+	if (i % 2)
+		return i << 21 | 1ull << 50;
 	i = i * 0xbf58476d1ce4e5b9ull;
 	return (i ^ i >> 29) >> 16 << 9 | 1ull << 8;
 }

@@ -37,7 +37,9 @@ static void *shared(void *unused)
 		take(i << 32, (uint32_t)i);
 	for (uint64_t i = 1; i <= EARLY; i++) {
 		take(i << 32, (uint32_t)i);
+		add(i << 32, (uint32_t)i + 2000000);
 		take(i << 32, (uint32_t)i + 1000000);
+		take(i << 32, (uint32_t)i + 2000000);
 	}
 	/* Around the pairs enough others that shards grow twice and runs are long. */
 	for (uint64_t i = 1; i <= 40000; i++) {
