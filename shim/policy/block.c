@@ -34,8 +34,7 @@ static bool entry_holds(const struct block *block)
 static struct entry entry_of(const struct block *block)
 {
 	return (struct entry){
-		block->pointer |
-			(uint64_t)(block->context >> ENTRY_CONTEXT) << ENTRY_POINTER,
+		block->pointer | (uint64_t)(block->context >> ENTRY_CONTEXT) << ENTRY_POINTER,
 		block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
 			(uint64_t)block->kind << 42 | (uint64_t)block->family << 44 |
 			(uint64_t)block->context << (64 - ENTRY_CONTEXT)};
@@ -99,7 +98,8 @@ static void shard_put(struct shard *shard, struct entry entry)
 	shard->entries[i] = entry;
 }
 
-/* Twice the room. Runs are read from the start of one, so that the entries of a key keep their order. */
+/* Twice the room. Runs are read from the start of one, so that the entries of a key keep their
+ * order. */
 static int shard_grow(struct shard *shard)
 {
 	const uint32_t bits = shard->entries ? shard->bits + 1 : FIRST_BITS;

@@ -22,8 +22,8 @@ struct entry;
 
 struct shard {
 	struct lock lock;
-	uint32_t used; /* of its entries */
-	uint8_t bits;  /* 1 << bits entries */
+	uint32_t used;	       /* of its entries */
+	uint8_t bits;	       /* 1 << bits entries */
 	struct entry *entries; /* NULL: none yet */
 } __attribute__((aligned(64)));
 
@@ -53,8 +53,7 @@ static inline struct shard *shard_of(uint64_t pointer)
  * What the map does not hold, or others of its address that are entries come before. `word` and
  * what it is to be: NULL and 0 if it cannot be one. 0 or -ENOMEM. Under the lock.
  */
-int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word,
-		    uint64_t value);
+int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word, uint64_t value);
 /* Removes the oldest entry of that address. Under the lock. */
 bool shard_take_entry(struct shard *shard, uint64_t pointer, struct block *taken);
 
@@ -64,8 +63,8 @@ static inline void shard_expect(uint64_t pointer)
 	__builtin_prefetch(map_find(&block_table()->map, pointer), 1);
 }
 
-static inline __attribute__((always_inline)) int
-shard_add(const struct block *block, uint64_t epoch)
+static inline __attribute__((always_inline)) int shard_add(const struct block *block,
+							   uint64_t epoch)
 {
 	struct shard *const shard = shard_of(block->pointer);
 	const uint64_t value = map_word(block);

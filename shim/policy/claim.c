@@ -35,7 +35,8 @@ bool capturing(void)
 	return __atomic_load_n(&captures, __ATOMIC_RELAXED) != 0;
 }
 
-/* In whole grains. Managed memory may take less, page by page; as nobody tells us when, it is charged like the rest. */
+/* In whole grains. Managed memory may take less, page by page; as nobody tells us when, it is
+ * charged like the rest. */
 static uint32_t whole_units(const struct device *device, size_t bytes)
 {
 	const uint32_t units = seat_units(bytes), grain = device->grain;
@@ -71,7 +72,8 @@ static CUresult charge(struct claim *claim, enum family family)
 	return CUDA_SUCCESS;
 }
 
-CUresult claim_open(struct claim *claim, enum family family, const struct device *device, size_t bytes)
+CUresult claim_open(struct claim *claim, enum family family, const struct device *device,
+		    size_t bytes)
 {
 	CUresult rc;
 
@@ -87,7 +89,8 @@ CUresult claim_open(struct claim *claim, enum family family, const struct device
 		claim->aside = true;
 		return CUDA_SUCCESS;
 	}
-	rc = __builtin_expect(device != NULL, 1) ? charge(claim, family) : open_without_device(claim);
+	rc = __builtin_expect(device != NULL, 1) ? charge(claim, family)
+						 : open_without_device(claim);
 	if (__builtin_expect(rc != CUDA_SUCCESS, 0))
 		process_left();
 	return rc;
@@ -101,8 +104,9 @@ bool claim_again_slow(struct claim *claim)
 		return false;
 	now = segment_now_ns();
 	if (!claim->until_ns) {
-		forgotten = __atomic_load_n(&seat_member(claim->device)->segment->header->forgotten_ns,
-					    __ATOMIC_RELAXED);
+		forgotten =
+			__atomic_load_n(&seat_member(claim->device)->segment->header->forgotten_ns,
+					__ATOMIC_RELAXED);
 		if (forgotten > now || now - forgotten > AGAIN_AFTER_NS)
 			return false;
 		claim->until_ns = now + AGAIN_FOR_NS;
@@ -137,7 +141,8 @@ void claim_settle(struct claim *claim, size_t bytes)
 	claim->units = units;
 }
 
-/* Does the driver know an allocation that begins there? Only a clear no is one. `bytes`: its size, 0 not told. */
+/* Does the driver know an allocation that begins there? Only a clear no is one. `bytes`: its size,
+ * 0 not told. */
 static bool is_alive(CUdeviceptr pointer, size_t *bytes)
 {
 	CUdeviceptr base = 0;
@@ -195,7 +200,8 @@ CUresult claim_fail(struct claim *claim, CUresult rc)
 {
 	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
 	if (rc == CUDA_ERROR_OUT_OF_MEMORY)
-		__atomic_add_fetch(&member_detail(seat_member(claim->device))->refused_driver, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&member_detail(seat_member(claim->device))->refused_driver, 1,
+				   __ATOMIC_RELAXED);
 	claim_finish(claim);
 	return rc;
 }
@@ -243,7 +249,8 @@ static CUresult undo(struct claim *claim, CUdeviceptr pointer)
 	return refuse_excess(claim->device, "this");
 }
 
-CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo_it)(uint64_t), uint64_t handle)
+CUresult claim_close_without_device(const struct claim *claim, CUresult rc,
+				    void (*undo_it)(uint64_t), uint64_t handle)
 {
 	if (rc == CUDA_SUCCESS && !claim->aside) {
 		undo_it(handle);
@@ -263,7 +270,8 @@ CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr)
 	int entered;
 
 	if (__builtin_expect(!claim->device, 0))
-		return claim_close_without_device(claim, rc, free_it, rc == CUDA_SUCCESS ? *dptr : 0);
+		return claim_close_without_device(claim, rc, free_it,
+						  rc == CUDA_SUCCESS ? *dptr : 0);
 	if (__builtin_expect(rc != CUDA_SUCCESS, 0))
 		return claim_fail(claim, rc);
 	if (__builtin_expect(claim->excess, 0))
@@ -312,7 +320,8 @@ void claim_drop_context(uint32_t serial)
 	block_drop_context(serial, give_whole, give_small);
 }
 
-/* The oldest live block at that address goes. `certain`: look also where another thread may just be entering it. */
+/* The oldest live block at that address goes. `certain`: look also where another thread may just be
+ * entering it. */
 static bool take(uint64_t pointer, bool certain)
 {
 	struct block block;
@@ -342,7 +351,9 @@ void release_open(struct release *release, CUdeviceptr pointer)
 	release->moving = release->ours && quiet_move();
 	if (release->ours)
 		shard_expect(pointer); /* so that it comes while the driver is at work */
-	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED) &&
+				     extent_may_be_last(pointer),
+			     0))
 		release->watched = small_watch(pointer, release->moving, &release->quiet);
 }
 

@@ -1,8 +1,8 @@
 /*
- * One allocation in flight, and one free. Owns: charging before the driver is asked, settling after, undoing what
- * took more than was granted, the explanation of a refusal, and the only mapping of -errno to CUresult.
- * Promise: a failed driver call leaves ledger and tables as they were (I4); `*dptr` is read only on success;
- * nothing is held while the driver runs. A wrapper reads:
+ * One allocation in flight, and one free. Owns: charging before the driver is asked, settling
+ *after, undoing what took more than was granted, the explanation of a refusal, and the only mapping
+ *of -errno to CUresult. Promise: a failed driver call leaves ledger and tables as they were (I4);
+ *`*dptr` is read only on success; nothing is held while the driver runs. A wrapper reads:
  *
  *	CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytes)
  *	{
@@ -53,28 +53,33 @@ struct claim {
 };
 
 /*
- * Charge an allocation of `bytes` before the driver is asked for it. CUDA_SUCCESS, or the code to return:
- * CUDA_ERROR_OUT_OF_MEMORY when refused (explained on one line), CUDA_ERROR_NOT_PERMITTED. Without a device the driver
- * is to be asked all the same, so that its own code is returned.
+ * Charge an allocation of `bytes` before the driver is asked for it. CUDA_SUCCESS, or the code to
+ * return: CUDA_ERROR_OUT_OF_MEMORY when refused (explained on one line), CUDA_ERROR_NOT_PERMITTED.
+ * Without a device the driver is to be asked all the same, so that its own code is returned.
  */
-CUresult claim_open(struct claim *claim, enum family family, const struct device *device, size_t bytes);
+CUresult claim_open(struct claim *claim, enum family family, const struct device *device,
+		    size_t bytes);
 
-/* Is the driver to be asked again? Only when it refused for want of memory that a dead process has just left. */
+/* Is the driver to be asked again? Only when it refused for want of memory that a dead process has
+ * just left. */
 bool claim_again_slow(struct claim *claim);
 static inline bool claim_again(struct claim *claim, CUresult rc)
 {
 	return __builtin_expect(rc == CUDA_ERROR_OUT_OF_MEMORY, 0) && claim_again_slow(claim);
 }
 
-/* After success and before claim_close: it took `bytes`, where the claim was only an upper bound. */
+/* After success and before claim_close: it took `bytes`, where the claim was only an upper bound.
+ */
 void claim_settle(struct claim *claim, size_t bytes);
 /* Record the block, or refund. Returns the code for the caller. */
 CUresult claim_close(struct claim *claim, CUresult rc, const CUdeviceptr *dptr);
 
-/* One free of a pointer. Between the two the driver is asked: the code of its call goes to release_close. */
+/* One free of a pointer. Between the two the driver is asked: the code of its call goes to
+ * release_close. */
 struct release {
 	CUdeviceptr pointer;
-	const struct device *watched; /* this free teaches whether the driver gives emptied grains back */
+	const struct device
+		*watched; /* this free teaches whether the driver gives emptied grains back */
 	struct quiet quiet;
 	bool ours; /* this process counts */
 	bool moving;
@@ -85,12 +90,12 @@ CUresult release_close(struct release *release, CUresult rc);
 /* Refund all blocks of an ended context. */
 void claim_drop_context(uint32_t serial);
 
-/* For an allocator that is not charged yet: CUDA_SUCCESS where nothing is limited, else the code to return, said once
- * a second at most. `name` is the entry point's. */
+/* For an allocator that is not charged yet: CUDA_SUCCESS where nothing is limited, else the code to
+ * return, said once a second at most. `name` is the entry point's. */
 CUresult claim_uncharged(const char *name);
 
-/* Bracket of a stream capture, called by the hooks of cuStreamBeginCapture and EndCapture after success: nothing is
- * tried again or measured meanwhile. */
+/* Bracket of a stream capture, called by the hooks of cuStreamBeginCapture and EndCapture after
+ * success: nothing is tried again or measured meanwhile. */
 void capture_began(void);
 void capture_ended(void);
 bool capturing(void);

@@ -1,8 +1,8 @@
 /*
  * Grains shared by small blocks. See extent.h.
  *
- * Lock order: a shard of extents, then (for an entry) a shard of blocks. A block across two grains takes both shards of
- * extents, the lower first.
+ * Lock order: a shard of extents, then (for an entry) a shard of blocks. A block across two grains
+ * takes both shards of extents, the lower first.
  */
 #include "policy/extent_index.h"
 #include "policy/room.h"
@@ -15,7 +15,8 @@ static void (*give)(const struct extent_paid *paid);
 static bool (*keeps)(uint8_t device);
 size_t extent_grain_bytes;
 
-int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *paid), bool (*to_keep)(uint8_t device))
+int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *paid),
+		 bool (*to_keep)(uint8_t device))
 {
 	struct extent_index *index = wiped_once(&extent_memory, sizeof(struct extent_index));
 
@@ -69,8 +70,8 @@ static void unlock_both(struct extent_shard *a, struct extent_shard *b)
 		lock_give(&b->lock);
 }
 
-/* Does a block of `paid` need a token there? Also where another device's payment ends: its memory is gone, or
- * is going. */
+/* Does a block of `paid` need a token there? Also where another device's payment ends: its memory
+ * is gone, or is going. */
 static bool is_fresh(const struct extent *extent, const struct extent_paid *paid)
 {
 	return !extent || extent->paid.device != paid->device;
@@ -91,21 +92,29 @@ static struct extent *settle_in(struct extent_shard *shard, struct extent *exten
 	}
 	if (!extent->live)
 		extent->paid.context = paid->context;
-	extent->live++;
+	extent_set_live(shard, extent, extent->live + 1);
 	return extent;
 }
 
 /* One bit is enough, unless -EEXIST: another context's grain, or something starts there still. */
-static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset, const struct extent_paid *paid,
-		     unsigned tokens)
+static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset,
+		     const struct extent_paid *paid, unsigned tokens)
 {
 	struct extent *extent = extent_find(shard, base);
-	const bool fresh = is_fresh(extent, paid);
+	bool fresh;
 
 	if (!on_step(offset))
 		return -EEXIST;
-	if (extent && extent->live && (extent->paid.context != paid->context || start_is_set(extent, offset)))
-		return -EEXIST;
+	if (extent && extent->live) {
+		if (extent->paid.context != paid->context || start_is_set(extent, offset))
+			return -EEXIST;
+		if (extent->paid.device == paid->device) {
+			start_flip(extent, offset, true);
+			extent_set_live(shard, extent, extent->live + 1);
+			return (int)tokens;
+		}
+	}
+	fresh = is_fresh(extent, paid);
 	if (fresh && !tokens)
 		return -EDQUOT;
 	if (extent_prepare(shard))
@@ -115,8 +124,8 @@ static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset,
 	return (int)(tokens - fresh);
 }
 
-static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
-		       uint64_t epoch)
+static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid *paid,
+		       uint8_t family, unsigned tokens, uint64_t epoch)
 {
 	const uint64_t low = extent_base(pointer), high = extent_base(pointer + bytes - 1);
 	struct extent_shard *const a = extent_shard(low), *const b = extent_shard(high);
@@ -147,8 +156,8 @@ static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid 
 	return rc;
 }
 
-int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family, unsigned tokens,
-		 uint64_t epoch)
+int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid, uint8_t family,
+		 unsigned tokens, uint64_t epoch)
 {
 	const uint64_t base = extent_base(pointer);
 	int rc = -EEXIST;
@@ -159,7 +168,8 @@ int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid,
 		struct extent_shard *const shard = extent_shard(base);
 
 		lock_take(&shard->lock);
-		rc = block_epoch() == epoch ? enter_bit(shard, base, pointer - base, paid, tokens) : -EAGAIN;
+		rc = block_epoch() == epoch ? enter_bit(shard, base, pointer - base, paid, tokens)
+					    : -EAGAIN;
 		lock_give(&shard->lock);
 	}
 	return rc == -EEXIST ? enter_entry(pointer, bytes, paid, family, tokens, epoch) : rc;
@@ -168,7 +178,10 @@ int extent_enter(uint64_t pointer, size_t bytes, const struct extent_paid *paid,
 /* One block fewer. */
 static void leave(struct extent_shard *shard, struct extent *extent, bool ended)
 {
-	if (!extent->live || --extent->live)
+	if (!extent->live)
+		return;
+	extent_set_live(shard, extent, extent->live - 1);
+	if (__builtin_expect(extent->live, 1))
 		return;
 	if (!ended && keeps(extent->paid.device)) {
 		extent_count_idle(shard, extent, 1);
@@ -264,10 +277,11 @@ void extent_drop_context(uint32_t context)
 			}
 			if (!extent->live)
 				extent_count_idle(shard, extent, -1);
-			extent->live -= extent->bits;
+			extent_set_live(shard, extent, extent->live - extent->bits);
 			extent->bits = 0;
 			memset(extent->starts, 0, sizeof(extent->starts));
-			if (extent->live) { /* entries of another context, or of this one that go next */
+			if (extent->live) { /* entries of another context, or of this one that go
+					       next */
 				extent->paid.context = 0;
 				i++;
 				continue;

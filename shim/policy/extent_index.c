@@ -42,7 +42,8 @@ int extent_prepare_more(struct extent_shard *shard)
 	return 0;
 }
 
-struct extent *extent_make(struct extent_shard *shard, uint64_t base, const struct extent_paid *paid)
+struct extent *extent_make(struct extent_shard *shard, uint64_t base,
+			   const struct extent_paid *paid)
 {
 	struct extent *const extent = shard->spare;
 
@@ -81,5 +82,6 @@ void extent_remove(struct extent_shard *shard, struct extent *extent)
 void extent_count_idle(struct extent_shard *shard, const struct extent *extent, int n)
 {
 	shard->idle += (uint32_t)n;
-	__atomic_add_fetch(&extent_index()->idle[extent->paid.device], (uint32_t)n, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&extent_index()->idle[extent->paid.device], (uint32_t)n,
+			   __ATOMIC_RELAXED);
 }

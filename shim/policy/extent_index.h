@@ -1,6 +1,7 @@
 /*
- * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the count of those that
- * are empty. Only extent.c uses it, but for what has to do with an address alone; all else wants the shard's lock held.
+ * Where the extents are found: 64 shards by the address of the grain. Owns: their memory and the
+ * count of those that are empty. Only extent.c uses it, but for what has to do with an address
+ * alone; all else wants the shard's lock held.
  */
 #ifndef POLICY_EXTENT_INDEX_H
 #define POLICY_EXTENT_INDEX_H
@@ -11,22 +12,25 @@
 
 #define EXTENT_SHARDS 64u
 #define EXTENT_STARTS 8192u /* bits of an extent */
-#define EXTENT_STEP 8	    /* 256 bytes are the least distance of two blocks that the driver promises */
+#define EXTENT_STEP 8	    /* blocks lie at least 256 bytes apart, as the driver promises */
 #define EXTENT_DEVICES 256
 
 struct extent {
-	uint64_t base;			     /* address of the grain */
-	struct extent_paid paid;	     /* by whom; its context is the one whose blocks are bits */
-	uint32_t live;			     /* blocks that lie in it, entries of the block table included */
-	uint32_t bits;			     /* of those, the ones that are a bit */
-	struct extent *next;		     /* while free */
-	uint64_t starts[EXTENT_STARTS / 64]; /* where blocks begin, in steps; none while free */
+	uint64_t base;		 /* address of the grain */
+	struct extent_paid paid; /* by whom; its context is the one whose blocks are bits */
+	uint32_t live;		 /* blocks that lie in it, entries of the block table too */
+	uint32_t bits;		 /* of those, the ones that are a bit */
+	struct extent *next;	 /* while free */
+
+	/* where blocks begin, in steps; none while free */
+	uint64_t starts[EXTENT_STARTS / 64];
 };
 
 struct extent_shard {
 	struct lock lock;
 	uint32_t bits, used;
 	uint32_t idle;		/* of its extents, those with no block */
+	uint32_t lone;		/* and those with one */
 	struct extent **extent; /* 1 << bits, by base, linear probing; NULL: free */
 	struct extent *spare;	/* free extents */
 } __attribute__((aligned(64)));
@@ -50,7 +54,8 @@ static inline uint64_t extent_base(uint64_t pointer)
 {
 	const struct extent_index *const index = extent_index();
 
-	return index->shift ? pointer >> index->shift << index->shift : pointer - pointer % index->bytes;
+	return index->shift ? pointer >> index->shift << index->shift
+			    : pointer - pointer % index->bytes;
 }
 
 static inline uint64_t extent_mix(uint64_t base)
@@ -68,7 +73,8 @@ static inline uint32_t extent_home(const struct extent_shard *shard, uint64_t ba
 	return (uint32_t)((extent_mix(base) << 6) >> (64 - shard->bits));
 }
 
-/* A freed block; false: no small block starts there, look in the block table. `base`: of its grain. */
+/* A freed block; false: no small block starts there, look in the block table. `base`: of its grain.
+ */
 bool extent_leave_grain(struct extent_shard *shard, uint64_t base, uint64_t pointer);
 /* `certain`: look also where the first block of a shard may just be entered. */
 static inline bool extent_leave(uint64_t pointer, bool certain)
@@ -86,6 +92,20 @@ static inline uint32_t extent_idle(uint8_t device)
 	return __atomic_load_n(&extent_index()->idle[device], __ATOMIC_RELAXED);
 }
 
+/* May it be the last block of its grain? False is certain but for what others do meanwhile. */
+static inline bool extent_may_be_last(uint64_t pointer)
+{
+	return __atomic_load_n(&extent_shard(extent_base(pointer))->lone, __ATOMIC_RELAXED);
+}
+
+static inline void extent_set_live(struct extent_shard *shard, struct extent *extent, uint32_t live)
+{
+	const uint32_t lone = shard->lone + (live == 1) - (extent->live == 1);
+
+	__atomic_store_n(&shard->lone, lone, __ATOMIC_RELAXED);
+	extent->live = live;
+}
+
 /* The place of the grain's extent, or where one would go; NULL before there is room for any. */
 static inline struct extent **extent_slot(const struct extent_shard *shard, uint64_t base)
 {
@@ -94,7 +114,8 @@ static inline struct extent **extent_slot(const struct extent_shard *shard, uint
 
 	if (!shard->extent)
 		return NULL;
-	for (i = extent_home(shard, base); shard->extent[i] && shard->extent[i]->base != base; i = (i + 1) & mask)
+	for (i = extent_home(shard, base); shard->extent[i] && shard->extent[i]->base != base;
+	     i = (i + 1) & mask)
 		;
 	return &shard->extent[i];
 }
@@ -116,7 +137,8 @@ static inline int extent_prepare(struct extent_shard *shard)
 		return 0;
 	return extent_prepare_more(shard);
 }
-struct extent *extent_make(struct extent_shard *shard, uint64_t base, const struct extent_paid *paid);
+struct extent *extent_make(struct extent_shard *shard, uint64_t base,
+			   const struct extent_paid *paid);
 void extent_remove(struct extent_shard *shard, struct extent *extent);
 /* One more (1) or fewer (-1) that is empty. */
 void extent_count_idle(struct extent_shard *shard, const struct extent *extent, int n);

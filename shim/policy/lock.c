@@ -62,16 +62,17 @@ static void wait_clear(const uint32_t *word)
 	}
 }
 
-bool lock_take_shared(struct lock *lock)
+void lock_take_shared(struct lock *lock)
 {
 	if (__builtin_expect(!lock_thread.known, 0)) {
 		meet();
-		if (lock_thread.owner)
-			return lock_take(lock);
+		if (lock_thread.owner) {
+			lock_take(lock);
+			return;
+		}
 	}
 	while (__builtin_expect(__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE), 0))
 		wait_clear(&lock->taken);
 	if (__builtin_expect(__atomic_load_n(&lock->own, __ATOMIC_ACQUIRE), 0))
 		wait_clear(&lock->own);
-	return false;
 }

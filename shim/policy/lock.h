@@ -31,19 +31,18 @@ struct lock_thread {
 extern __thread struct lock_thread lock_thread __attribute__((tls_model("initial-exec")));
 extern bool lock_shared; /* two threads have taken locks, or the kernel cannot do it */
 
-bool lock_take_shared(struct lock *lock);
+void lock_take_shared(struct lock *lock);
 
-/* True: this thread is the only one that has ever taken a lock. */
-static inline bool lock_take(struct lock *lock)
+static inline void lock_take(struct lock *lock)
 {
 	if (lock_thread.owner && !__atomic_load_n(&lock_shared, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&lock->own, 1, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (__builtin_expect(!__atomic_load_n(&lock_shared, __ATOMIC_ACQUIRE), 1))
-			return true;
+			return;
 		__atomic_store_n(&lock->own, 0, __ATOMIC_RELEASE);
 	}
-	return lock_take_shared(lock);
+	lock_take_shared(lock);
 }
 
 static inline void lock_give(struct lock *lock)
