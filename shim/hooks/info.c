@@ -1,4 +1,5 @@
-/* What is shown as free and total. Either output may be NULL; the driver alone says whether that is an error. */
+/* What is shown as free and total. Either output may be NULL; the driver alone says whether that is
+ * an error. */
 #include "policy/state.h"
 
 #include <limits.h>
@@ -11,7 +12,8 @@ static unsigned int saturated(uint64_t bytes)
 CUresult cuMemGetInfo(unsigned int *free, unsigned int *total)
 {
 	const CUresult rc = real.cuMemGetInfo(free, total);
-	const struct device *const device = rc == CUDA_SUCCESS && (free || total) ? device_current() : NULL;
+	const struct device *const device = rc == CUDA_SUCCESS && (free || total) ? device_current()
+										  : NULL;
 	size_t real_free, real_total;
 	struct shown shown;
 

@@ -44,22 +44,26 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytes, unsigned int flags)
 }
 
 /*
- * The driver rounds a row up to 512 bytes at most on every device known, whatever the element. Charged before is
- * that bound, which is what the driver takes for all but odd widths; the rest goes back once the pitch is known.
+ * The driver rounds a row up to 512 bytes at most on every device known, whatever the element.
+ * Charged before is that bound, which is what the driver takes for all but odd widths; the rest
+ * goes back once the pitch is known.
  */
 static size_t pitched_most(size_t width, size_t height)
 {
 	size_t bytes;
 
-	if (__builtin_add_overflow(width, 511, &bytes) || __builtin_mul_overflow(bytes & ~(size_t)511, height, &bytes))
+	if (__builtin_add_overflow(width, 511, &bytes) ||
+	    __builtin_mul_overflow(bytes & ~(size_t)511, height, &bytes))
 		return SIZE_MAX;
 	return bytes;
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height, unsigned int element)
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
+			    unsigned int element)
 {
 	struct claim claim;
-	CUresult rc = claim_open(&claim, FAMILY_LINEAR, device_current(), pitched_most(width, height));
+	CUresult rc =
+		claim_open(&claim, FAMILY_LINEAR, device_current(), pitched_most(width, height));
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
@@ -71,11 +75,12 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pitch, size_t width, size
 	return claim_close(&claim, rc, dptr);
 }
 
-CUresult cuMemAllocPitch(CUdeviceptr_v1 *dptr, unsigned int *pitch, unsigned int width, unsigned int height,
-			 unsigned int element)
+CUresult cuMemAllocPitch(CUdeviceptr_v1 *dptr, unsigned int *pitch, unsigned int width,
+			 unsigned int height, unsigned int element)
 {
 	struct claim claim;
-	CUresult rc = claim_open(&claim, FAMILY_LINEAR, device_current(), pitched_most(width, height));
+	CUresult rc =
+		claim_open(&claim, FAMILY_LINEAR, device_current(), pitched_most(width, height));
 	CUdeviceptr pointer = 0;
 
 	if (rc != CUDA_SUCCESS)

@@ -1,5 +1,6 @@
 /*
- * The device of the current context: the driver is asked which context it is, and each thread remembers whose that is.
+ * The device of the current context: the driver is asked which context it is, and each thread
+ * remembers whose that is.
  */
 #include "policy/context.h"
 #include "policy/process.h"
@@ -34,8 +35,8 @@ int current_start(void)
 {
 	if (!wiped_once(&memory, sizeof(uint64_t)))
 		return -ENOMEM;
-	/* What a thread remembers from before a fork must not hold in the child: generations of two processes
-	 * differ. */
+	/* What a thread remembers from before a fork must not hold in the child: generations of two
+	 * processes differ. */
 	if (!*generation_word())
 		__atomic_store_n(generation_word(), segment_now_ns() | 1, __ATOMIC_RELEASE);
 	return 0;

@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-#define GAP_NS 1000000ull /* asking the driver is not free: after a measurement that was disturbed, none for so long */
+/* Asking the driver is not free: after a measurement that was disturbed, none for so long. */
+#define GAP_NS 1000000ull
 
 struct moves {
 	uint64_t inside;  /* brackets that are open */
@@ -36,7 +37,8 @@ void quiet_want(bool unknown)
 {
 	const bool alone_yet = __atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST) < 2;
 
-	__atomic_store_n(&moves()->next_ns, alone_yet ? 0 : segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
+	__atomic_store_n(&moves()->next_ns, alone_yet ? 0 : segment_now_ns() + GAP_NS,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&quiet_unknown, unknown, __ATOMIC_SEQ_CST);
 }
 
@@ -59,18 +61,21 @@ static bool alone(const struct quiet *quiet)
 {
 	if (__atomic_load_n(&quiet_threads, __ATOMIC_SEQ_CST) != quiet->threads)
 		return false;
-	return quiet->threads < 2 || (__atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) == 1 &&
-				      __atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST) == quiet->moves);
+	return quiet->threads < 2 ||
+	       (__atomic_load_n(&moves()->inside, __ATOMIC_SEQ_CST) == 1 &&
+		__atomic_load_n(&moves()->begun, __ATOMIC_SEQ_CST) == quiet->moves);
 }
 
 uint32_t quiet_returns(const struct device *device)
 {
-	return __atomic_load_n(&seat_member(device)->segment->header->small_returns, __ATOMIC_RELAXED);
+	return __atomic_load_n(&seat_member(device)->segment->header->small_returns,
+			       __ATOMIC_RELAXED);
 }
 
 static uint64_t own_word(const struct device *device)
 {
-	return CUQUOTA_CHARGED(__atomic_load_n(&member_slot(seat_member(device))->word, __ATOMIC_SEQ_CST));
+	return CUQUOTA_CHARGED(
+		__atomic_load_n(&member_slot(seat_member(device))->word, __ATOMIC_SEQ_CST));
 }
 
 bool quiet_begin(const struct device *device, bool moving, struct quiet *quiet)
@@ -109,8 +114,9 @@ void quiet_learn(const struct device *device, const struct quiet *quiet)
 		__atomic_store_n(&moves()->next_ns, segment_now_ns() + GAP_NS, __ATOMIC_RELAXED);
 		return;
 	}
-	if (__atomic_compare_exchange_n(&seat_member(device)->segment->header->small_returns, &unknown, returns, false,
-					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (__atomic_compare_exchange_n(&seat_member(device)->segment->header->small_returns,
+					&unknown, returns, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST))
 		log_info("%s: the driver %s a grain that small blocks have left", device->name,
 			 returns == 1 ? "gives back" : "keeps");
 }

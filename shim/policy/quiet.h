@@ -1,24 +1,27 @@
 /*
- * Measuring alone. Owns: the knowledge whether this process or anybody else moved memory of a device during a
- * measurement, and what was learned that way: whether the driver gives an emptied grain back. Promise: nothing is
- * learned from a measurement that anything of ours disturbed; where all is known already, or only one thread uses the
- * driver, a claim pays one load.
+ * Measuring alone. Owns: the knowledge whether this process or anybody else moved memory of a
+ * device during a measurement, and what was learned that way: whether the driver gives an emptied
+ * grain back. Promise: nothing is learned from a measurement that anything of ours disturbed; where
+ * all is known already, or only one thread uses the driver, a claim pays one load.
  */
 #ifndef POLICY_QUIET_H
 #define POLICY_QUIET_H
 
 #include "policy/state.h"
 
-extern bool quiet_unknown;     /* something is still to be learned */
-extern uint32_t quiet_threads; /* that ever came to a hook of memory; alone there is nobody to disturb */
+extern bool quiet_unknown; /* something is still to be learned */
+/* that ever came to a hook of memory; alone there is nobody to disturb */
+extern uint32_t quiet_threads;
 
-/* Brackets of everything of ours that moves memory of a device. The first returns what the second wants. */
+/* Brackets of everything of ours that moves memory of a device. The first returns what the second
+ * wants. */
 bool quiet_move_slow(void);
 void quiet_moved_slow(void);
 
 static inline bool quiet_move(void)
 {
-	return __builtin_expect(__atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED), 0) && quiet_move_slow();
+	return __builtin_expect(__atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED), 0) &&
+	       quiet_move_slow();
 }
 
 static inline void quiet_moved(bool moving)
@@ -29,7 +32,8 @@ static inline void quiet_moved(bool moving)
 
 /* Makes the memory. 0 or -ENOMEM. */
 int quiet_start(void);
-/* Begin to want, or stop it. A measurement begins a while later only, when what is in flight now is over. */
+/* Begin to want, or stop it. A measurement begins a while later only, when what is in flight now is
+ * over. */
 void quiet_want(bool unknown);
 
 /* What the ledger says of emptied grains: 1 given back, 2 kept, 0 not known. */

@@ -22,7 +22,8 @@ static uint64_t limit_of(const struct device *device)
 {
 	const struct member *const member = seat_member(device);
 
-	return __atomic_load_n(&segment_tenant(member->segment, member->tenant)->limit, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&segment_tenant(member->segment, member->tenant)->limit,
+			       __ATOMIC_ACQUIRE);
 }
 
 bool device_limited(const struct device *device)
@@ -49,7 +50,8 @@ uint64_t device_total(const struct device *device)
 	return least(limit_of(device), device->bytes);
 }
 
-static void show(const struct account_use *use, uint64_t physical, uint64_t real_free, struct shown *shown)
+static void show(const struct account_use *use, uint64_t physical, uint64_t real_free,
+		 struct shown *shown)
 {
 	shown->total = least(use->limit, physical);
 	shown->used = least(use->charged, shown->total);
@@ -74,10 +76,12 @@ static bool use_of(const struct member *member, struct account_use *use)
 
 	if (__atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST))
 		return account_use(segment, member->tenant, use) == 0;
-	use->limit = __atomic_load_n(&segment_tenant(segment, member->tenant)->limit, __ATOMIC_SEQ_CST);
+	use->limit =
+		__atomic_load_n(&segment_tenant(segment, member->tenant)->limit, __ATOMIC_SEQ_CST);
 	use->charged = glance_charged(segment, member->tenant) * CUQUOTA_UNIT;
-	use->free = use->limit == CUQUOTA_NONE ? CUQUOTA_NONE : use->limit > use->charged ? use->limit - use->charged
-											  : 0;
+	use->free = use->limit == CUQUOTA_NONE	? CUQUOTA_NONE
+		    : use->limit > use->charged ? use->limit - use->charged
+						: 0;
 	return true;
 }
 
@@ -108,7 +112,8 @@ static void leave_out_dead(const struct segment *segment, uint32_t tenant, struc
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant ||
 		    life_test(segment, &file, i) != LIFE_DEAD)
 			continue;
-		dead += CUQUOTA_CHARGED(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)) * (uint64_t)CUQUOTA_UNIT;
+		dead += CUQUOTA_CHARGED(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)) *
+			(uint64_t)CUQUOTA_UNIT;
 		if (use->members)
 			use->members--;
 	}
@@ -118,7 +123,8 @@ static void leave_out_dead(const struct segment *segment, uint32_t tenant, struc
 	use->free += dead;
 }
 
-static bool read_ledger(const struct segment *segment, const struct settings *settings, struct account_use *use)
+static bool read_ledger(const struct segment *segment, const struct settings *settings,
+			struct account_use *use)
 {
 	char name[SETTINGS_TENANT];
 	int tenant;
@@ -134,7 +140,8 @@ static bool read_ledger(const struct segment *segment, const struct settings *se
 	return true;
 }
 
-bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free, struct shown *shown)
+bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free,
+		    struct shown *shown)
 {
 	const struct settings *const settings = settings_get();
 	struct account_use use = {.limit = CUQUOTA_NONE};
@@ -146,14 +153,16 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	unsigned place;
 	int cancel;
 
-	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never loads. */
+	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never
+	 * loads. */
 	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) ||
 	    settings_limit(settings, uuid, place, physical, &limit))
 		return false;
 	memset(&segment, 0, sizeof(segment));
 	uuid_format(uuid, name);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (segment_open(&segment, settings_folder(settings), name, physical, SEGMENT_READER, why) == 0) {
+	if (segment_open(&segment, settings_folder(settings), name, physical, SEGMENT_READER,
+			 why) == 0) {
 		found = read_ledger(&segment, settings, &use);
 		segment_close(&segment);
 	}

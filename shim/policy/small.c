@@ -1,9 +1,9 @@
 /*
  * Requests below a grain. See small.h.
  *
- * A driver that needs new memory for a request takes a grain and puts the block at its start, so a block touches at
- * most one new grain, two if it goes across into one from the rest of another. Requests above half a grain therefore
- * take two tokens where two can be had.
+ * A driver that needs new memory for a request takes a grain and puts the block at its start, so a
+ * block touches at most one new grain, two if it goes across into one from the rest of another.
+ * Requests above half a grain therefore take two tokens where two can be had.
  */
 #include "policy/small.h"
 #include "policy/extent_index.h"
@@ -46,7 +46,8 @@ static bool keeps(uint8_t index)
 
 int claim_start(size_t grain_bytes)
 {
-	return wiped_once(&memory, sizeof(struct spares)) ? extent_start(grain_bytes, give, keeps) : -ENOMEM;
+	return wiped_once(&memory, sizeof(struct spares)) ? extent_start(grain_bytes, give, keeps)
+							  : -ENOMEM;
 }
 
 /* Stop paying for emptied grains that the driver is known to have given back. */
@@ -91,7 +92,8 @@ CUresult small_open(struct claim *claim)
 	if (__builtin_expect(extent_idle(device_index(device)), 0) && quiet_returns(device) == 1)
 		refund_idle(device);
 	for (; tokens; tokens--)
-		if (seat_has_room(device, tokens * grain_units()) && charge_tokens(claim, tokens, NULL))
+		if (seat_has_room(device, tokens * grain_units()) &&
+		    charge_tokens(claim, tokens, NULL))
 			return CUDA_SUCCESS;
 	/*
 	 * Looking for the dead costs a sweep: only if the request does not fit what is paid for.
@@ -107,15 +109,20 @@ CUresult small_open(struct claim *claim)
 	return refuse(device, "", claim->bytes, &refusal);
 }
 
-/* It touched more new grains than there are tokens. They are covered by the spare, or by nothing for this moment. */
+/*
+ * It touched more new grains than there are tokens. They are covered by the spare, or by nothing
+ * for this moment.
+ */
 static bool another_token(struct claim *claim)
 {
 	const uint8_t index = device_index(claim->device);
 	struct extent_paid paid;
 	uint8_t seat;
 
-	/* Not yet known whether the driver kept the grain that was emptied; had it, the block would lie there. */
-	if (extent_idle(index) && quiet_returns(claim->device) == 0 && extent_reclaim(index, claim->context, &paid)) {
+	/* Not yet known whether the driver kept the grain that was emptied; had it, the block would
+	 * lie there. */
+	if (extent_idle(index) && quiet_returns(claim->device) == 0 &&
+	    extent_reclaim(index, claim->context, &paid)) {
 		if (paid.seat == claim->seat) {
 			claim->tokens++;
 			return true;
@@ -137,13 +144,15 @@ void small_force(struct claim *claim)
 int small_enter(struct claim *claim, CUdeviceptr pointer)
 {
 	const uint8_t index = device_index(claim->device);
-	const struct extent_paid paid = {.device = index, .seat = claim->seat, .context = claim->context};
+	const struct extent_paid paid = {
+		.device = index, .seat = claim->seat, .context = claim->context};
 	struct extent_paid old;
 	unsigned used;
 	int left;
 
 	do
-		left = extent_enter(pointer, claim->bytes, &paid, claim->family, claim->tokens, claim->epoch);
+		left = extent_enter(pointer, claim->bytes, &paid, claim->family, claim->tokens,
+				    claim->epoch);
 	while (left == -EDQUOT && another_token(claim));
 	if (left < 0)
 		return left;
@@ -168,7 +177,8 @@ void small_adopt(struct claim *claim)
 	if (claim->small)
 		return;
 	claim->small = true;
-	claim->tokens = (uint8_t)(claim->units / grain_units() > 2 ? 2 : claim->units / grain_units());
+	claim->tokens =
+		(uint8_t)(claim->units / grain_units() > 2 ? 2 : claim->units / grain_units());
 	seat_refund(claim->device, claim->seat, claim->units - small_tokens(claim));
 	claim->units = 0;
 }
@@ -203,7 +213,8 @@ void small_review(void)
 	for (unsigned i = 0; (device = device_next(i)); i++) {
 		if (quiet_returns(device) == 1)
 			refund_idle(device);
-		unknown |= __atomic_load_n(&spares()->touched[i], __ATOMIC_RELAXED) && !quiet_returns(device);
+		unknown |= __atomic_load_n(&spares()->touched[i], __ATOMIC_RELAXED) &&
+			   !quiet_returns(device);
 	}
 	if (!unknown)
 		quiet_want(false);

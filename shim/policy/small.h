@@ -1,7 +1,9 @@
 /*
- * Requests below a grain. Owns: their tokens, the use of the spare grain, and what becomes of emptied grains.
- * Promise: every grain that small blocks lie in is paid for before the driver can touch it, by a token or by the
- * spare, which one thread of the process at a time uses; what fits a paid grain is not refused. For claim.c only.
+ * Requests below a grain. Owns: their tokens, the use of the spare grain, and what becomes of
+ * emptied grains.
+ * Promise: every grain that small blocks lie in is paid for before the driver can touch it, by a
+ * token or by the spare, which one thread of the process at a time uses; what fits a paid grain is
+ * not refused. For claim.c only.
  */
 #ifndef POLICY_SMALL_H
 #define POLICY_SMALL_H
@@ -37,9 +39,11 @@ static inline void small_finish(struct claim *claim)
 void small_adopt(struct claim *claim);
 void small_leave(struct claim *claim);
 
-/* Before a free: the device whose driver can be learned about by it, with the measurement begun; else NULL. */
+/* Before a free: the device whose driver can be learned about by it, with the measurement begun;
+ * else NULL. */
 const struct device *small_watch(uint64_t pointer, bool moving, struct quiet *quiet);
-/* After something was learned: refund what no longer needs paying, and stop watching once all is known. */
+/* After something was learned: refund what no longer needs paying, and stop watching once all is
+ * known. */
 void small_review(void);
 
 /* Of claim.c. */
@@ -47,6 +51,7 @@ int claim_enter(const struct claim *claim, uint64_t pointer);
 bool claim_renew(struct claim *claim, CUdeviceptr pointer);
 void claim_finish(struct claim *claim);
 CUresult claim_fail(struct claim *claim, CUresult rc);
-CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo)(uint64_t), uint64_t handle);
+CUresult claim_close_without_device(const struct claim *claim, CUresult rc, void (*undo)(uint64_t),
+				    uint64_t handle);
 
 #endif
