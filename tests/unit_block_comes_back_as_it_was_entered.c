@@ -18,7 +18,8 @@ static uint64_t mix(uint64_t i)
 	return i ^ i >> 32;
 }
 
-/* Of four one side by side from an odd place on, one 64 MiB apart, one far apart, one inside a place. */
+/* Of four one side by side from an odd place on, one 64 MiB apart, one far apart, one inside a
+ * place. */
 static uint64_t address(uint64_t i)
 {
 	switch (i % 4) {

@@ -60,8 +60,8 @@ bool block_take(uint64_t pointer, struct block *taken);
  */
 void block_drop_context(uint32_t context, void (*whole)(const struct block *block),
 			void (*small)(const struct block *block));
-/* Gives all of a device to the new place `seat`, raise the epoch first; `adopt` is called with their
- * units, under the locks of those. */
+/* Gives all of a device to the new place `seat`, raise the epoch first; `adopt` is called with
+ * their units, under the locks of those. */
 void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
 uint64_t block_count(void);
 
