@@ -121,7 +121,6 @@ void claim_settle(struct claim *claim, size_t bytes)
 {
 	const struct device *const device = claim->device;
 	uint32_t units;
-	uint8_t seat;
 
 	if (!device)
 		return;
@@ -134,7 +133,7 @@ void claim_settle(struct claim *claim, size_t bytes)
 	units = whole_units(device, bytes);
 	if (units <= claim->units) {
 		seat_refund(device, claim->seat, claim->units - units);
-	} else if (seat_charge(device, units - claim->units, &seat, NULL)) {
+	} else if (seat_charge_more(device, claim->seat, units - claim->units)) {
 		claim->excess = true;
 		return;
 	}
@@ -177,7 +176,8 @@ bool claim_renew(struct claim *claim, CUdeviceptr pointer)
 	if (bytes && bytes != claim->bytes) {
 		claim_settle(claim, bytes);
 		if (claim->excess) {
-			seat_force(device, whole_units(device, bytes) - claim->units);
+			seat_force_more(device, claim->seat,
+					whole_units(device, bytes) - claim->units);
 			claim->units = whole_units(device, bytes);
 			claim->excess = false;
 		}
@@ -222,7 +222,7 @@ static bool keep(struct claim *claim, CUdeviceptr pointer)
 	if (claim->excess) {
 		const uint32_t units = whole_units(claim->device, claim->bytes);
 
-		seat_force(claim->device, units - claim->units);
+		seat_force_more(claim->device, claim->seat, units - claim->units);
 		claim->units = units;
 	}
 	while ((rc = enter(claim, pointer))) {

@@ -151,10 +151,9 @@ static bool measure(const struct context_change *change, const CUcontext *contex
 static void charge_more(struct context_change *change, uint32_t units)
 {
 	const struct device *const device = change->device;
-	uint8_t seat;
 
-	if (seat_charge(device, units, &seat, NULL)) {
-		seat_force(device, units);
+	if (seat_charge_more(device, change->seat, units)) {
+		seat_force_more(device, change->seat, units);
 		__atomic_add_fetch(&member_detail(seat_member(device))->over,
 				   (uint64_t)units * CUQUOTA_UNIT, __ATOMIC_RELAXED);
 	}
@@ -163,12 +162,10 @@ static void charge_more(struct context_change *change, uint32_t units)
 
 static void charge_spare(struct context_change *change)
 {
-	uint8_t seat;
-
 	if (change->spare || !change->wants_spare ||
 	    !seat_has_room(change->device, change->device->grain))
 		return;
-	if (!seat_charge(change->device, change->device->grain, &seat, NULL))
+	if (!seat_charge_more(change->device, change->seat, change->device->grain))
 		change->spare = change->device->grain;
 }
 

@@ -254,6 +254,24 @@ uint8_t seat_force(const struct device *device, uint32_t units)
 	return seat_of(member);
 }
 
+int seat_charge_more(const struct device *device, uint8_t seat, uint32_t units)
+{
+	uint8_t now;
+	const int rc = seat_charge(device, units, &now, NULL);
+
+	if (!rc && now != seat)
+		seat_refund(device, now, units);
+	return rc;
+}
+
+void seat_force_more(const struct device *device, uint8_t seat, uint32_t units)
+{
+	const uint8_t now = seat_force(device, units);
+
+	if (now != seat)
+		seat_refund(device, now, units);
+}
+
 bool seat_has_room(const struct device *device, uint32_t units)
 {
 	const struct member *const member = seat_member(device);

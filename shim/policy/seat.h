@@ -75,6 +75,12 @@ static inline void seat_refund(const struct device *device, uint8_t seat, uint32
 }
 /* Charge in the present seat whatever the limit; returns its number. */
 uint8_t seat_force(const struct device *device, uint32_t units);
+/*
+ * The same two for a claim that is charged under `seat` already. Where that place was lost since,
+ * the claim charges itself anew as a whole when it closes: nothing more is charged now.
+ */
+int seat_charge_more(const struct device *device, uint8_t seat, uint32_t units);
+void seat_force_more(const struct device *device, uint8_t seat, uint32_t units);
 /* Would a charge be granted out of credit, or is there room for it without looking for the dead? A
  * hint. */
 bool seat_has_room(const struct device *device, uint32_t units);

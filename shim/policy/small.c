@@ -117,7 +117,6 @@ static bool another_token(struct claim *claim)
 {
 	const uint8_t index = device_index(claim->device);
 	struct extent_paid paid;
-	uint8_t seat;
 
 	/* Not yet known whether the driver kept the grain that was emptied; had it, the block would
 	 * lie there. */
@@ -129,7 +128,7 @@ static bool another_token(struct claim *claim)
 		}
 		seat_refund(claim->device, paid.seat, grain_units());
 	}
-	if (seat_charge(claim->device, grain_units(), &seat, NULL))
+	if (seat_charge_more(claim->device, claim->seat, grain_units()))
 		return false;
 	claim->tokens++;
 	return true;
@@ -137,7 +136,7 @@ static bool another_token(struct claim *claim)
 
 void small_force(struct claim *claim)
 {
-	claim->seat = seat_force(claim->device, grain_units());
+	seat_force_more(claim->device, claim->seat, grain_units());
 	claim->tokens++;
 }
 
