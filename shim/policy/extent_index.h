@@ -24,7 +24,7 @@ struct extent {
 
 	/* where blocks begin, in steps; none while free */
 	uint64_t starts[EXTENT_STARTS / 64];
-};
+} __attribute__((aligned(64))); /* all but the bits in one line */
 
 struct extent_shard {
 	struct lock lock;
