@@ -49,7 +49,7 @@ BANNED = (
 
 # A banned symbol that one object may use: its reason.
 BANNED_EXCEPTIONS = {
-    ('shim/ledger/heir.c.o', '__register_atfork'): 'a forked child needs a lock of its own; it runs in children only',
+    ('shim/ledger/heir.c.o', '__register_atfork'): 'after a fork parent and child need a lock of their own each',
     ('shim/ledger/heir.c.o', 'pthread_atfork'): 'the same, where libc exports it',
     ('shim/policy/visible.c.o', 'unsetenv'): 'takes out what it put in for the length of cuInit, under libc\'s own lock',
 }

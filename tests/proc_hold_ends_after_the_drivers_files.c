@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#define BETWEEN 800 /* descriptors, within the usual 1,024; with LOCKS 50 ms and more */
-#define LOCKS 10000
+#define BETWEEN 800 /* descriptors, within the usual 1,024; with LOCKS 10 ms and more */
+#define LOCKS 4000
 #define ROUNDS 20 /* until the child's end was seen to be the later one */
 
 static pid_t forker;

@@ -5,10 +5,10 @@
  *
  * A descriptor that parent and child share is let go by whichever closes it last, and that one may
  * be done while the other is still giving back what the driver's files hold: then the charge would
- * be gone before the memory. So the handler gives each child a lock of its own on the same byte,
- * under the same number; for reading, which any number may have. At its end each process then lets
- * go of its own lock after the driver's files, which have higher numbers. A child that was made
- * without fork (a bare clone) shares its parent's.
+ * be gone before the memory. So the handler gives child and parent each a lock of its own on the
+ * same byte, under the same number; for reading, which any number may have. At its end each process
+ * then lets go of its own lock after the driver's files, which have higher numbers. A child that
+ * was made without fork (a bare clone) shares its parent's.
  */
 #ifndef CUQUOTA_HEIR_H
 #define CUQUOTA_HEIR_H
