@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #define SEQUENCE_MASK ((1ULL << 22) - 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum { NOBODY = ACCOUNT_SLOTS - 1, /* the slot that no process gets */
        REAP_OFTEN = 1000 };	   /* tries for one new maximum; never seen */
@@ -38,8 +39,9 @@ static bool must_note(const uint64_t word, const unsigned int slot)
 }
 
 /* False when `cell` no longer carries `word`. */
-static bool note_applied(struct account_file *file, struct account_cell *cell,
-			 const unsigned int device, const uint64_t word)
+static __attribute__((noinline)) bool note_applied(struct account_file *file,
+						   struct account_cell *cell,
+						   const unsigned int device, const uint64_t word)
 {
 	uint64_t *const applied = &file->slot[word_slot(word)].applied[device];
 
@@ -59,20 +61,21 @@ static bool note_applied(struct account_file *file, struct account_cell *cell,
 	}
 }
 
-static uint64_t next_sequence(const struct account_file *file, const unsigned int slot,
-			      const unsigned int device, const struct account_cell *cell)
+static inline uint64_t next_sequence(const struct account_slot *own, const unsigned int slot,
+				     const unsigned int device, const struct account_cell *cell)
 {
-	uint64_t sequence = file->slot[slot].sequence + 1;
+	uint64_t sequence = own->sequence + 1;
 
 	/* Never one that an old trace could be taken for. */
 	for (;; sequence++) {
 		const uint64_t low = sequence & SEQUENCE_MASK;
 		const uint64_t word = __atomic_load_n(&cell->word, __ATOMIC_RELAXED);
 
-		if (!low || low == (__atomic_load_n(&file->slot[slot].applied[device],
-						    __ATOMIC_RELAXED) & SEQUENCE_MASK))
+		if (unlikely(!low || low == (__atomic_load_n(&own->applied[device],
+							     __ATOMIC_RELAXED) &
+					     SEQUENCE_MASK)))
 			continue;
-		if (word_slot(word) == slot && low == (word & SEQUENCE_MASK))
+		if (unlikely(word_slot(word) == slot && low == (word & SEQUENCE_MASK)))
 			continue;
 		return sequence;
 	}
@@ -82,13 +85,15 @@ static uint64_t next_sequence(const struct account_file *file, const unsigned in
  * Moves `delta` units as `slot`. -ENOMEM when the tag's grant does not allow it. What would be a
  * new maximum is written only over a word that was read before the dead were reaped (by `reaper`):
  * what they held does not count in it, and who had it after them has written the word since.
+ * Inlined: of a charge and of a refund each needs a part only.
  */
-static int move(struct account_file *file, const unsigned int slot, const unsigned int device,
-		const int64_t delta, struct account *const reaper)
+static inline __attribute__((always_inline)) int
+move(struct account_file *file, const unsigned int slot, const unsigned int device,
+     const int64_t delta, struct account *const reaper)
 {
 	struct account_slot *const own = &file->slot[slot];
 	struct account_cell *const cell = &file->cell[device][own->tag % ACCOUNT_TAGS];
-	const uint64_t sequence = next_sequence(file, slot, device, cell);
+	const uint64_t sequence = next_sequence(own, slot, device, cell);
 	const uint32_t held = (uint32_t)(own->held[device] + delta);
 	unsigned int tries = 0;
 	uint64_t word;
@@ -102,15 +107,17 @@ static int move(struct account_file *file, const unsigned int slot, const unsign
 		const int64_t value = (int64_t)account_value(word) + delta;
 
 		/* After the word: see "Capacity" in account.h. */
-		if (delta > 0 && value > __atomic_load_n(&cell->grant, __ATOMIC_ACQUIRE)) {
+		if (delta > 0 &&
+		    unlikely(value > __atomic_load_n(&cell->grant, __ATOMIC_ACQUIRE))) {
 			__atomic_store_n(&own->intent, 0, __ATOMIC_RELEASE);
 			return -ENOMEM;
 		}
 		fold_max(cell, account_value(word));
-		if (delta > 0 && reaper && value > __atomic_load_n(&cell->max, __ATOMIC_RELAXED) &&
+		if (delta > 0 && reaper &&
+		    unlikely(value > __atomic_load_n(&cell->max, __ATOMIC_RELAXED)) &&
 		    tries++ < REAP_OFTEN)
 			account_reap(reaper, false);
-		if (must_note(word, slot) && !note_applied(file, cell, device, word)) {
+		if (unlikely(must_note(word, slot)) && !note_applied(file, cell, device, word)) {
 			word = __atomic_load_n(&cell->word, __ATOMIC_ACQUIRE);
 			continue;
 		}
@@ -247,12 +254,13 @@ void account_shrink(struct account *account, const unsigned int device, const un
 	account_unlock(lock);
 }
 
-int account_charge(struct account *account, const unsigned int device, const uint32_t units,
-		   const bool over)
+/* After the grant was found too small. */
+static __attribute__((noinline)) int charge_more(struct account *account,
+						 const unsigned int device, const uint32_t units,
+						 const bool over)
 {
-	int tries, rc;
+	int tries, rc = -ENOMEM;
 
-	rc = move(account->file, (unsigned int)account->slot, device, units, account);
 	/* Between the grant and the charge others of the same tag may use it up. */
 	for (tries = 0; rc == -ENOMEM && tries < 1000; tries++) {
 		rc = grow_grant(account, device, units, over);
@@ -267,10 +275,21 @@ int account_charge(struct account *account, const unsigned int device, const uin
 	return rc;
 }
 
+int account_charge(struct account *account, const unsigned int device, const uint32_t units,
+		   const bool over)
+{
+	if (!move(account->file, (unsigned int)account->slot, device, units, account))
+		return 0;
+	return charge_more(account, device, units, over);
+}
+
 void account_refund(struct account *account, const unsigned int device, const uint32_t units)
 {
-	move(account->file, (unsigned int)account->slot, device, -(int64_t)units, NULL);
-	account_shrink(account, device, account->file->slot[account->slot].tag % ACCOUNT_TAGS);
+	struct account_file *const file = account->file;
+	const unsigned int slot = (unsigned int)account->slot;
+
+	move(file, slot, device, -(int64_t)units, NULL);
+	account_shrink(account, device, file->slot[slot].tag % ACCOUNT_TAGS);
 }
 
 uint64_t account_used(const struct account *account, const unsigned int device)

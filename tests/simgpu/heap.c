@@ -14,7 +14,7 @@ static struct arena arena[CARDS_MAX + 1]; /* the last one lies below 4 GiB */
 static unsigned int stride_shift; /* of the part that each card has of `range` */
 static uint64_t range_size;
 static char *range;
-static uint64_t next_block;
+static uint64_t last_id;
 
 static unsigned int class_of(uint64_t *units)
 {
@@ -30,15 +30,32 @@ static unsigned int class_of(uint64_t *units)
 	return 64 + (shift - 6) * 8 + (unsigned int)((*units >> (shift - 3)) & 7);
 }
 
+/*
+ * A table that is filled from its begin. Huge pages keep a random entry cheap in a large one; the
+ * first entries lie before the first of them, so that a process with few blocks touches none.
+ */
+static void *table_map(const uint64_t bytes)
+{
+	const uint64_t huge = 2U << 20, before = 64U << 10;
+	char *base = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return NULL;
+	base = (char *)(((uintptr_t)base + before + huge - 1) & ~(uintptr_t)(huge - 1));
+	if (bytes > before)
+		madvise(base, bytes - before, MADV_HUGEPAGE);
+	return base - before;
+}
+
 static bool arena_map(struct arena *a, char *base, const uint64_t size, const uint64_t grain)
 {
 	const uint64_t entries = size / grain;
-	void *const map = mmap(NULL, entries * sizeof(struct unit), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (map == MAP_FAILED)
+	a->unit = table_map(entries * sizeof(*a->unit));
+	a->rare = table_map(entries * sizeof(*a->rare));
+	if (!a->unit || !a->rare)
 		return false;
-	a->unit = map;
 	a->units = (uint32_t)entries;
 	a->next = 1; /* 0 ends the lists */
 	a->shift = (unsigned int)__builtin_ctzll(grain);
@@ -93,6 +110,12 @@ static bool low_reserve(void)
 	return false;
 }
 
+/* Apart: once only. */
+static __attribute__((noinline, cold)) bool reserve(const bool low)
+{
+	return (range || arenas_reserve()) && (!low || low_reserve());
+}
+
 static struct arena *arena_find(const CUdeviceptr at, uint32_t *index)
 {
 	const uint64_t offset = at - (uint64_t)(uintptr_t)range;
@@ -131,8 +154,8 @@ uint32_t arena_take(struct arena *a, uint64_t units)
 	at = a->next;
 	a->next += (uint32_t)units;
 	for (i = 0; i < units; i++)
-		a->unit[at + i].start = at;
-	a->unit[at].class = class;
+		a->rare[at + i].start = at;
+	a->unit[at].class = (uint16_t)class;
 	return at;
 }
 
@@ -145,21 +168,15 @@ void arena_give(struct arena *a, const uint32_t at)
 	a->free[unit->class] = at;
 }
 
+uint64_t heap_ids(const uint32_t count)
+{
+	last_id += count;
+	return last_id - count + 1;
+}
+
 struct heap *heap_new(void)
 {
 	return calloc(1, sizeof(struct heap));
-}
-
-static void unlink_big(struct arena *a, struct unit *unit, const uint32_t low)
-{
-	struct heap *const heap = unit->context->heap;
-
-	if (unit->next)
-		a->unit[unit->next].prev = unit->prev;
-	if (unit->prev)
-		a->unit[unit->prev].next = unit->next;
-	else
-		heap->bigs[low] = unit->next;
 }
 
 void unit_clean(struct arena *a, const uint32_t at, const size_t bytes)
@@ -172,45 +189,54 @@ void unit_clean(struct arena *a, const uint32_t at, const size_t bytes)
 	madvise(a->base + ((uint64_t)at << a->shift), (bytes + 4095) & ~4095UL, MADV_DONTNEED);
 }
 
-static CUresult alloc_big(struct arena *a, struct context *context, const size_t bytes,
-			  const bool managed, const bool low, CUdeviceptr *at)
+/* What a block costs, in units of the account. */
+static inline uint32_t charge_of(const struct config *config, const uint32_t count)
 {
-	const struct config *const config = config_get();
-	const uint64_t units = (bytes + config->grain - 1) >> a->shift;
-	const uint64_t charge = config->exact ? account_units(bytes) :
-						units * (config->grain / ACCOUNT_UNIT);
+	const uint32_t grain = (uint32_t)(config->grain / ACCOUNT_UNIT);
+
+	return config->exact ? count : (count + grain - 1) & ~(grain - 1);
+}
+
+static CUresult alloc_big(const struct config *config, struct arena *a, struct context *context,
+			  const size_t bytes, const bool managed, const bool low, CUdeviceptr *at)
+{
+	const uint32_t count = account_units(bytes);
+	const uint32_t charge = charge_of(config, count);
 	struct unit *unit;
 	uint32_t first;
 
-	if (charge >= 1U << 30 ||
-	    account_charge(&sim.account, context->card, (uint32_t)charge, managed))
+	if (bytes >> 39 || charge >= 1U << 30 || /* the account's words hold 30 bits */
+	    account_charge(&sim.account, context->card, charge, managed))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	first = arena_take(a, units);
+	first = arena_take(a, (bytes + config->grain - 1) >> a->shift);
 	if (!first) {
-		account_refund(&sim.account, context->card, (uint32_t)charge);
+		account_refund(&sim.account, context->card, charge);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	unit = &a->unit[first];
 	unit->context = context;
-	unit->bytes = bytes;
-	unit->charge = (uint32_t)charge;
-	unit->managed = managed;
-	unit->id = ++next_block;
-	unit->prev = 0;
-	unit->next = context->heap->bigs[low];
-	if (unit->next)
-		a->unit[unit->next].prev = first;
-	context->heap->bigs[low] = first;
+	unit->count = count;
+	unit->spare = (uint16_t)(-bytes % ACCOUNT_UNIT);
 	unit->state = UNIT_BIG;
+	unit->managed = managed;
+	unit->touched = unit->named = 0;
+	context->heap->held[low]++;
 	*at = (CUdeviceptr)(uintptr_t)a->base + ((uint64_t)first << a->shift);
 	return CUDA_SUCCESS;
 }
 
-static CUresult free_big(struct arena *a, struct unit *unit, const uint32_t first)
+static size_t bytes_of(const struct unit *unit)
 {
-	unlink_big(a, unit, a == &arena[CARDS_MAX]);
-	unit_clean(a, first, unit->bytes);
-	account_refund(&sim.account, unit->context->card, unit->charge);
+	return unit->count * (size_t)ACCOUNT_UNIT - unit->spare;
+}
+
+static inline __attribute__((always_inline)) CUresult free_big(struct arena *a, struct unit *unit, const uint32_t first)
+{
+	struct context *const context = unit->context;
+
+	context->heap->held[a == &arena[CARDS_MAX]]--;
+	unit_clean(a, first, bytes_of(unit));
+	account_refund(&sim.account, context->card, charge_of(config_get(), unit->count));
 	arena_give(a, first);
 	return CUDA_SUCCESS;
 }
@@ -225,11 +251,13 @@ CUresult heap_alloc(struct context *context, const size_t bytes, const bool mana
 	/* The context may have been destroyed since it was looked up. */
 	if (context->handle.kind != KIND_CONTEXT)
 		rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	else if ((range || arenas_reserve()) && (!low || a->base || low_reserve())) {
-		if (bytes <= config_get()->grain - ACCOUNT_UNIT && !managed)
+	else if ((range && a->base) || reserve(low)) {
+		const struct config *const config = config_get();
+
+		if (bytes <= config->grain - ACCOUNT_UNIT && !managed)
 			rc = small_alloc(a, context, bytes, low, at);
 		else
-			rc = alloc_big(a, context, bytes, managed, low, at);
+			rc = alloc_big(config, a, context, bytes, managed, low, at);
 	}
 	sim_unlock(locked);
 	return rc;
@@ -249,7 +277,7 @@ CUresult heap_free(const CUdeviceptr at)
 		if (unit->state == UNIT_BIG && !offset)
 			rc = free_big(a, unit, index);
 		else if (unit->state == UNIT_SMALL)
-			rc = small_free(a, index, (uint32_t)offset);
+			rc = small_free(a, unit->small, (uint32_t)offset);
 	}
 	sim_unlock(locked);
 	return rc;
@@ -260,25 +288,25 @@ static bool find_locked(const CUdeviceptr at, struct block *block, struct unit *
 	uint32_t index;
 	struct arena *const a = arena_find(at, &index);
 	struct unit *unit;
+	uint32_t start;
 
 	if (!a)
 		return false;
-	unit = &a->unit[a->unit[index].start];
-	*found = unit;
-	block->context = unit->context;
+	start = a->rare[index].start;
+	unit = *found = &a->unit[start];
+	block->base = (CUdeviceptr)(uintptr_t)a->base + ((uint64_t)start << a->shift);
 	block->managed = unit->managed;
-	if (unit->state == UNIT_BIG) {
-		block->base = (CUdeviceptr)(uintptr_t)a->base +
-			      ((uint64_t)a->unit[index].start << a->shift);
-		block->bytes = unit->bytes;
-		block->id = unit->id;
-		return at - block->base < block->bytes;
-	}
-	if (unit->state != UNIT_SMALL)
+	if (unit->state == UNIT_SMALL)
+		return small_find(unit->small, at, block);
+	if (unit->state != UNIT_BIG)
 		return false;
-	block->base = at;
-	return small_find(unit, (CUdeviceptr)(uintptr_t)a->base + ((uint64_t)index << a->shift),
-			  block);
+	if (!unit->named)
+		a->rare[start].id = heap_ids(1);
+	unit->named = 1;
+	block->context = unit->context;
+	block->bytes = bytes_of(unit);
+	block->id = a->rare[start].id;
+	return at - block->base < block->bytes;
 }
 
 bool heap_find(const CUdeviceptr at, struct block *block)
@@ -318,13 +346,19 @@ void heap_drop(struct context *context)
 	const bool locked = sim_lock();
 	struct heap *const heap = context->heap;
 	unsigned int low;
+	uint32_t at;
 
 	for (low = 0; low < 2; low++) {
 		struct arena *const a = &arena[low ? CARDS_MAX : context->card];
 
-		while (heap->bigs[low])
-			free_big(a, &a->unit[heap->bigs[low]], heap->bigs[low]);
-		small_drop(a, heap, low);
+		for (at = 1; heap->held[low] && at < a->next; at++) {
+			struct unit *const unit = &a->unit[at];
+
+			if (unit->state == UNIT_BIG && unit->context == context)
+				free_big(a, unit, at);
+			else if (unit->state == UNIT_SMALL && unit->small->context == context)
+				small_drop(a, unit->small);
+		}
 	}
 	sim_unlock(locked);
 }
