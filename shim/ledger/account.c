@@ -244,7 +244,6 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	memset(refusal, 0, sizeof(*refusal));
 	refusal->cause = verdict == VERDICT_LIMIT ? REFUSED_LIMIT : REFUSED_GUARANTEE;
 	refusal->asked = (uint64_t)units * CUQUOTA_UNIT;
-	refusal->used = sum->charged * CUQUOTA_UNIT;
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
 	for (struct segment_walk walk = segment_walk(segment, member->tenant);
@@ -255,6 +254,7 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != CUQUOTA_USED ||
 		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != member->tenant)
 			continue;
+		refusal->used += (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;
 		if (top == UINT32_MAX ||
 		    (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {
 			refusal->top_used = (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;

@@ -127,11 +127,10 @@ static inline struct segment_walk segment_walk(const struct segment *segment, ui
 	};
 }
 
-static inline bool segment_step(struct segment_walk *walk)
+/* On to the next 64 slots with something to look at; false at the end. */
+static inline bool segment_step_far(struct segment_walk *walk)
 {
-	uint32_t bit;
-
-	while (!walk->bits) {
+	do {
 		const uint32_t left = walk->high - walk->next;
 
 		if (walk->next >= walk->high)
@@ -143,11 +142,25 @@ static inline bool segment_step(struct segment_walk *walk)
 			walk->bits &= (1ull << left) - 1;
 		walk->first += walk->next ? 64ull * walk->stride : 0;
 		walk->next += 64;
-	}
-	bit = (uint32_t)__builtin_ctzll(walk->bits);
+	} while (!walk->bits);
+	return true;
+}
+
+/* The first of those that are still to come. */
+static inline void segment_step_near(struct segment_walk *walk)
+{
+	const uint32_t bit = (uint32_t)__builtin_ctzll(walk->bits);
+
 	walk->bits &= walk->bits - 1;
 	walk->index = walk->next - 64 + bit;
 	walk->slot = (struct cuquota_slot *)(walk->first + (uint64_t)bit * walk->stride);
+}
+
+static inline bool segment_step(struct segment_walk *walk)
+{
+	if (!walk->bits && !segment_step_far(walk))
+		return false;
+	segment_step_near(walk);
 	return true;
 }
 

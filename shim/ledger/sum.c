@@ -19,8 +19,8 @@ struct reading {
 	uint64_t word;
 };
 
-static bool read_slot(const struct segment *segment, const struct segment_walk *walk,
-		      struct reading *reading)
+static inline __attribute__((always_inline)) bool read_slot(const struct segment_walk *walk,
+							    struct reading *reading)
 {
 	const struct cuquota_slot *const slot = walk->slot;
 
@@ -33,7 +33,7 @@ static bool read_slot(const struct segment *segment, const struct segment_walk *
 	reading->word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
 	TRACE("read_word", walk->index, CUQUOTA_CHARGED(reading->word),
 	      CUQUOTA_CREDIT(reading->word));
-	return segment_has_tenant(segment, reading->tenant);
+	return true;
 }
 
 static uint64_t use_of(uint64_t word)
@@ -75,25 +75,48 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 	}
 }
 
-void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum)
+/* Where nobody has a request. In locals: what others could see the compiler would store before each
+ * load. */
+static void sum_tenant(const struct segment *segment, uint32_t tenant, uint32_t self,
+		       struct sum *sum)
 {
-	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
-	struct segment_walk walk;
+	struct segment_walk walk = segment_walk(segment, tenant);
+	uint32_t members = 0, lowest = UINT32_MAX;
+	uint64_t used = 0, pending = 0;
+
+	while (segment_step_far(&walk)) {
+		do {
+			struct reading reading;
+
+			segment_step_near(&walk);
+			if (!read_slot(&walk, &reading) || reading.tenant != tenant)
+				continue;
+			members++;
+			used += use_of(reading.word);
+			if (__builtin_expect(reading.pending != 0, 0) && walk.index != self) {
+				pending += reading.pending;
+				lowest = walk.index < lowest ? walk.index : lowest;
+			}
+		} while (walk.bits);
+	}
+	sum->members = members;
+	sum->used = used;
+	sum->pending = pending;
+	sum->lowest_same = sum->lowest_any = lowest;
+}
+
+/* Where somebody has one. */
+static void sum_device(const struct segment *segment, uint32_t tenant, uint32_t self,
+		       struct sum *sum)
+{
+	struct segment_walk walk = segment_walk(segment, SEGMENT_ALL);
 	struct shares shares;
 
-	memset(sum, 0, sizeof(*sum));
-	sum->lowest_same = sum->lowest_any = UINT32_MAX;
-	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
-	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
-	sum->device_bytes = segment->header->device_bytes;
-	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
-	if (sum->requests)
-		memset(&shares, 0, sizeof(shares));
-	walk = segment_walk(segment, sum->requests ? SEGMENT_ALL : tenant);
+	memset(&shares, 0, sizeof(shares));
 	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, &walk, &reading))
+		if (!read_slot(&walk, &reading) || !segment_has_tenant(segment, reading.tenant))
 			continue;
 		if (walk.index == self)
 			reading.pending = 0;
@@ -101,12 +124,11 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 			sum->lowest_any = walk.index;
 		if (reading.tenant == tenant) {
 			sum->members++;
-			sum->charged += CUQUOTA_CHARGED(reading.word);
 			sum->used += use_of(reading.word);
 			sum->pending += reading.pending;
 			if (reading.pending && sum->lowest_same == UINT32_MAX)
 				sum->lowest_same = walk.index;
-		} else if (sum->requests) {
+		} else {
 			uint32_t entry = entry_of(reading.tenant);
 
 			shares.used[entry] += use_of(reading.word);
@@ -114,8 +136,26 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 			shares.present[entry] = true;
 		}
 	}
-	if (sum->requests)
-		sum_others(segment, tenant, &shares, sum);
+	sum_others(segment, tenant, &shares, sum);
+}
+
+void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
+	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	sum->device_bytes = segment->header->device_bytes;
+	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
+	/* One by one: to clear it whole costs more than all the rest. */
+	sum->members = 0;
+	sum->charged = sum->used = sum->pending = 0;
+	sum->others_bytes = sum->others_pending_bytes = 0;
+	sum->lowest_same = sum->lowest_any = UINT32_MAX;
+	if (__builtin_expect(sum->requests, 0))
+		sum_device(segment, tenant, self, sum);
+	else
+		sum_tenant(segment, tenant, self, sum);
 }
 
 static enum verdict judge(const struct sum *sum, uint64_t used, uint64_t others_bytes)
@@ -165,7 +205,7 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 	while (segment_step(&walk)) {
 		struct reading reading;
 
-		if (!read_slot(segment, &walk, &reading))
+		if (!read_slot(&walk, &reading) || !segment_has_tenant(segment, reading.tenant))
 			continue;
 		if (reading.tenant == tenant) {
 			sum->members++;
@@ -227,7 +267,7 @@ void account_watch(const struct member *member, struct account_watch *watch)
 	     segment_step(&walk);) {
 		struct reading reading;
 
-		if (!read_slot(segment, &walk, &reading))
+		if (!read_slot(&walk, &reading) || !segment_has_tenant(segment, reading.tenant))
 			continue;
 		watch->charged += (uint64_t)CUQUOTA_CHARGED(reading.word) * CUQUOTA_UNIT;
 		if (walk.index == member->slot)

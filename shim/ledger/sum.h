@@ -20,10 +20,11 @@ enum verdict {
 struct sum {
 	uint64_t limit, request; /* bytes, of the tenant */
 	uint64_t device_bytes;
-	bool requests;		/* some tenant has a request, so the device was summed too */
-	uint32_t members;	/* of the tenant */
-	uint64_t charged, used; /* of the tenant: charged; charged and credit */
-	uint64_t pending;	/* of the tenant's other slots */
+	bool requests;	  /* some tenant has a request, so the device was summed too */
+	uint32_t members; /* of the tenant */
+	uint64_t used;	  /* of the tenant: charged and credit */
+	uint64_t charged; /* of it; 0 in what an admission needs */
+	uint64_t pending; /* of the tenant's other slots */
 	/* sum over the other tenants of max(use, request), without announcements, and with */
 	uint64_t others_bytes, others_pending_bytes;
 	/* lowest other slot with an announcement; UINT32_MAX none */
