@@ -3,8 +3,6 @@
  */
 #include "ledger/glance.h"
 
-#include <time.h>
-
 #define SWEPT_NS 40000000u /* the coarse clock is late by a tick, which is 10 ms at most */
 
 uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
@@ -27,11 +25,8 @@ uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 bool glance_swept(const struct segment *segment)
 {
 	const uint64_t swept = __atomic_load_n(&segment->header->swept_ns, __ATOMIC_RELAXED);
-	struct timespec now;
-	uint64_t ns;
+	const uint64_t ns = segment_coarse_ns();
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	/* Its time may lie behind the coarse clock by that tick, but not more: that is of another
 	 * boot. */
 	return ns + (50000000u - SWEPT_NS) >= swept && (ns < swept || ns - swept < SWEPT_NS);

@@ -211,11 +211,11 @@ static void rejoin(struct device *device, unsigned index)
 static void check(const struct device *device)
 {
 	struct member *const member = seat_member(device);
-	const uint64_t now = segment_now_ns();
+	const uint64_t now = segment_coarse_ns();
 	uint64_t checked = __atomic_load_n(&member->checked_ns, __ATOMIC_RELAXED);
 	int cancel;
 
-	if (now - checked < CHECK_NS ||
+	if (now < checked + CHECK_NS ||
 	    !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
@@ -243,7 +243,7 @@ int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat
 	member = seat_member(device);
 	errno = kept;
 	*seat = seat_of(member);
-	return account_charge(member, units, refusal);
+	return account_grow(member, units, refusal);
 }
 
 uint8_t seat_force(const struct device *device, uint32_t units)
