@@ -1,7 +1,7 @@
 /*
- * A thread that is to be cancelled asks what it may have. Questions look at the ledger's files, but
- * the thread ends only where its program lets it, so that neither a descriptor nor a lock on a dead
- * member's place is left behind.
+ * A thread that is to be cancelled asks what it may have, and for more than that. Both look at the
+ * ledger's files, but the thread ends only where its program lets it, so that neither a descriptor
+ * nor a lock is left behind, on a dead member's place or on the account.
  */
 #include "client.h"
 
@@ -31,6 +31,19 @@ static void *ask_nvml(void *unused)
 
 	pthread_cancel(pthread_self());
 	CHECK_EQ(nvml_info(device, &memory), NVML_SUCCESS);
+	asked = true;
+	pthread_testcancel();
+	return unused;
+}
+
+/* Before it is refused the dead are looked for, in files. */
+static void *ask_too_much(void *unused)
+{
+	CUdeviceptr block;
+
+	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
+	pthread_cancel(pthread_self());
+	CHECK_EQ(CU(cuMemAlloc_v2)(&block, 3ull << 30), CUDA_ERROR_OUT_OF_MEMORY);
 	asked = true;
 	pthread_testcancel();
 	return unused;
@@ -73,5 +86,6 @@ int main(int argc, char **argv)
 	context = context_now(0);
 	usleep(60000); /* a sweep is due 50 ms after the last */
 	ended_outside(ask_cuda);
+	ended_outside(ask_too_much);
 	return 0;
 }

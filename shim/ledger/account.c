@@ -130,15 +130,23 @@ static void wait_for(struct cuquota_slot *slot)
  * The same within a grow that began at `begin`. What takes longer than running processes need is a
  * death or a stop: the dead are forgotten without waiting for the judgement, and the sweep that a
  * refusal wants is made meanwhile.
+ *
+ * It looks at files, as recover does, and nothing else in a grow is a point where a thread may be
+ * cancelled: one that ended inside would leave the lock and the announcement behind.
  */
 static void stand_by(const struct member *member, uint32_t other, uint64_t begin)
 {
 	uint64_t now;
+	int cancel;
 
 	wait_for(segment_slot(member->segment, other));
 	now = segment_now_ns();
-	if (now - begin >= SUSPICIOUS_NS && !member_forget_dead(member->segment, other))
+	if (now - begin < SUSPICIOUS_NS)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (!member_forget_dead(member->segment, other))
 		member_sweep(member->segment, begin, now);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 static void commit(struct cuquota_slot *slot, uint32_t units)
@@ -272,7 +280,11 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 /* Once, before a refusal: what the dead held, and what others hold idle. */
 static void recover(struct member *member, enum verdict verdict, uint64_t begin)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	member_sweep(member->segment, begin, begin + RECOVER_NS);
+	pthread_setcancelstate(cancel, NULL);
 	take_all(member->segment, verdict == VERDICT_LIMIT ? member->tenant : SEGMENT_ALL,
 		 member->slot, 0);
 	POINT("account.recovered");
@@ -323,16 +335,13 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 
 int account_grow(struct member *member, uint32_t units, struct refusal *refusal)
 {
-	int rc, cancel, kept = errno;
+	int rc, kept = errno;
 
 	if (!units)
 		return 0;
-	/* A thread that ended inside would leave the lock and the announcement behind. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	lock_growing(&member->growing);
 	rc = grow(member, units, refusal);
 	unlock_growing(&member->growing);
-	pthread_setcancelstate(cancel, NULL);
 	errno = kept;
 	return rc;
 }
