@@ -107,7 +107,7 @@ struct cuquota_header {
 	uint8_t reserved2[32];
 
 	/* What members learned about this device and driver; one atomic word each, later wins. */
-	uint32_t context_units;	 /* the largest cost of a context seen alone, 0 not seen */
+	uint32_t context_units;	 /* the least cost of a context seen alone, 0 not seen */
 	uint32_t context_driver; /* the driver version it was seen on */
 	/* 1: the driver gives an emptied grain back, 2: it keeps it, 0: not seen */
 	uint32_t small_returns;

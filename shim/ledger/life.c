@@ -21,6 +21,8 @@
 #define PAGE 4096u	/* mapped length; any length carries the lock */
 #define LOWEST 0x10000u /* vm.mmap_min_addr as kernels come */
 #define LOW_PAGES 64u
+#define SETTLE_BYTE 0 /* of the file ".settle" */
+#define LEARN_BYTE 1
 #define HOLD_BYTE(slot) ((off_t)(GROUP + (slot) % GROUP))
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -247,7 +249,7 @@ int life_settle(const struct segment *segment, uint32_t limit_ms)
 	if (file < 0)
 		return file;
 	/* Polled: a waiting lock call could not be bounded without a signal. */
-	while ((rc = lockfile_lock(file, 0, F_WRLCK)) == -EAGAIN && segment_now_ns() < until) {
+	while ((rc = lockfile_lock(file, SETTLE_BYTE, F_WRLCK)) == -EAGAIN && segment_now_ns() < until) {
 		POINT("life.settle_busy");
 		nanosleep(&nap, NULL);
 	}
@@ -259,10 +261,24 @@ int life_settle(const struct segment *segment, uint32_t limit_ms)
 	return file;
 }
 
+int life_learn(const struct segment *segment)
+{
+	const int file = lockfile_open(segment, "settle");
+	int rc;
+
+	if (file < 0)
+		return file;
+	rc = lockfile_lock(file, LEARN_BYTE, F_WRLCK);
+	if (!rc)
+		return file;
+	close(file);
+	return rc;
+}
+
 void life_settled(int descriptor)
 {
 	if (descriptor < 0)
 		return;
-	lockfile_lock(descriptor, 0, F_UNLCK);
+	lockfile_unlock_all(descriptor);
 	close(descriptor);
 }

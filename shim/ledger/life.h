@@ -67,6 +67,9 @@ void life_close(struct life_file *file);
  * after `limit_ms`; -errno.
  */
 int life_settle(const struct segment *segment, uint32_t limit_ms);
+/* The learn byte, beside it: whose turn it is to learn what a context costs. A descriptor >= 0 for
+ * life_settled; -EAGAIN when another has it; -errno. */
+int life_learn(const struct segment *segment);
 void life_settled(int descriptor);
 
 #endif

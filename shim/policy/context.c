@@ -100,6 +100,7 @@ static void lock_home(struct context_change *change)
 static void unlock_home(struct context_change *change)
 {
 	quiet_moved(change->moving);
+	cost_end(change);
 	pthread_mutex_unlock(&home_of(change->device)->making);
 	pthread_setcancelstate(change->cancel, NULL);
 }
@@ -109,7 +110,8 @@ static void begin(struct context_change *change, enum context_call call, CUdevic
 {
 	const bool nested = !process_entered();
 
-	*change = (struct context_change){.ordinal = ordinal, .call = call, .nested = nested};
+	*change = (struct context_change){
+		.ordinal = ordinal, .call = call, .nested = nested, .turn = -1};
 	if (!nested && call < CONTEXT_DESTROY)
 		change->device = device_at(ordinal);
 }

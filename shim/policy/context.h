@@ -33,6 +33,7 @@ struct context_change {
 	bool moving;
 	bool nested;
 	int cancel;
+	int turn;		/* to learn the cost, see cost.h; -1 */
 	struct refusal refusal; /* where partial: why the estimate was refused */
 };
 

@@ -8,11 +8,16 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "base/wiped.h"
+
+#include <errno.h>
 
 #define ESTIMATE ((512u << 20) / CUQUOTA_UNIT)
 #define STRANGE ((1024u << 20) / CUQUOTA_UNIT) /* no context takes so much: somebody
 					        * outside the ledger does */
 #define TRIES 3
+#define TURN_NS 1000000000ull
+#define TURN_NAP_NS 1000000u
 
 static int driver_version(void)
 {
@@ -33,11 +38,21 @@ static uint32_t known(const struct device *device)
 	return __atomic_load_n(&header->context_units, __ATOMIC_RELAXED);
 }
 
+static uint32_t expected(const struct device *device)
+{
+	const uint32_t seen = known(device);
+
+	return seen ? seen : ESTIMATE;
+}
+
 static void learn(const struct device *device, uint32_t units)
 {
 	struct cuquota_header *const header = seat_member(device)->segment->header;
 
-	if (units <= known(device))
+	const uint32_t seen = known(device);
+
+	/* Lower only: what somebody outside the ledger held at first is not charged for ever. */
+	if (seen && units >= seen)
 		return;
 	__atomic_store_n(&header->context_units, units, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->context_driver, (uint32_t)driver_version(), __ATOMIC_RELEASE);
@@ -51,15 +66,49 @@ static bool nobody_else(const struct device *device)
 	return watch.others == 0;
 }
 
-/* What is left, if it is less than the estimate: only a process that can measure
- * afterwards may try with it. */
-static bool charge_rest(struct context_change *change)
+/*
+ * Whose turn it is to make the one context whose cost everybody then knows; -1 when it is known, or
+ * cannot be learned now. Programs that start at once would else charge the estimate each, and none
+ * could measure beside the others.
+ */
+static int take_turn(const struct device *device)
+{
+	const struct segment *const segment = seat_member(device)->segment;
+	const uint64_t until = segment_now_ns() + TURN_NS;
+	const int kept = errno;
+	int turn = -1;
+
+	while (!known(device) && (turn = life_learn(segment)) == -EAGAIN &&
+	       segment_now_ns() < until)
+		nap_ns(TURN_NAP_NS);
+	if (turn >= 0 && !known(device) && !nobody_else(device))
+		member_sweep_now(segment);
+	if (turn >= 0 && (known(device) || !nobody_else(device))) {
+		life_settled(turn);
+		turn = -1;
+	}
+	errno = kept;
+	return turn < 0 ? -1 : turn;
+}
+
+void cost_end(struct context_change *change)
+{
+	const int kept = errno;
+
+	life_settled(change->turn);
+	change->turn = -1;
+	errno = kept;
+}
+
+/* What is left, if it is less than `wanted`: only a process that can measure afterwards may try
+ * with it. */
+static bool charge_rest(struct context_change *change, uint32_t wanted)
 {
 	if (!nobody_else(change->device))
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		change->units = account_room(seat_member(change->device));
-		if (change->units < ESTIMATE &&
+		if (change->units < wanted &&
 		    !seat_charge(change->device, change->units, &change->seat, NULL))
 			return true;
 	}
@@ -69,10 +118,12 @@ static bool charge_rest(struct context_change *change)
 CUresult cost_charge(struct context_change *change)
 {
 	const struct device *const device = change->device;
-	const uint32_t seen = known(device);
 	struct refusal *const refusal = &change->refusal;
+	uint32_t wanted;
 
-	change->units = seen ? seen : ESTIMATE;
+	change->turn = take_turn(device);
+	wanted = expected(device);
+	change->units = wanted;
 	change->spare = change->wants_spare ? device->grain : 0;
 	if (!seat_charge(device, change->units + change->spare, &change->seat, refusal))
 		return CUDA_SUCCESS;
@@ -81,22 +132,19 @@ CUresult cost_charge(struct context_change *change)
 		if (!seat_charge(device, change->units, &change->seat, refusal))
 			return CUDA_SUCCESS;
 	}
-	if (!seen && charge_rest(change)) {
+	if (charge_rest(change, wanted)) {
 		change->partial = true;
 		return CUDA_SUCCESS;
 	}
-	return refuse(device, "a context", (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT,
-		      refusal);
+	return refuse(device, "a context", (uint64_t)wanted * CUQUOTA_UNIT, refusal);
 }
 
 CUresult cost_refuse(const struct context_change *change)
 {
-	const uint32_t seen = known(change->device);
-
 	if (!change->partial)
 		return refuse_excess(change->device, "a context");
 	return refuse(change->device, "a context, which was tried and given back",
-		      (uint64_t)(seen ? seen : ESTIMATE) * CUQUOTA_UNIT, &change->refusal);
+		      (uint64_t)expected(change->device) * CUQUOTA_UNIT, &change->refusal);
 }
 
 void cost_refund(struct context_change *change)
@@ -172,11 +220,10 @@ static void charge_spare(struct context_change *change)
 bool cost_settle(struct context_change *change, const CUcontext *context)
 {
 	const struct device *const device = change->device;
+	const bool by_estimate = !known(device);
 	char text[SIZE_TEXT];
 	uint32_t took;
 
-	if (!change->partial && known(device))
-		return true;
 	if (!measure(change, context, &took))
 		return !change->partial;
 	if (took > STRANGE) {
@@ -189,7 +236,9 @@ bool cost_settle(struct context_change *change, const CUcontext *context)
 	if (took > change->units) {
 		if (change->partial)
 			return false;
-		charge_more(change, took - change->units);
+		/* One that is known to be cheaper: the rest is somebody's outside the ledger. */
+		if (by_estimate)
+			charge_more(change, took - change->units);
 		return true;
 	}
 	seat_refund(device, change->seat, change->units - took);

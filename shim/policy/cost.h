@@ -16,5 +16,7 @@ bool cost_settle(struct context_change *change, const CUcontext *context);
 /* The code and the line for one that is undone. */
 CUresult cost_refuse(const struct context_change *change);
 void cost_refund(struct context_change *change);
+/* After all that: others that wait to learn the cost may go on. */
+void cost_end(struct context_change *change);
 
 #endif
