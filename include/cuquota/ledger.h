@@ -117,7 +117,8 @@ struct cuquota_header {
 /* One tenant. A record is made and reused under the settle byte only. */
 struct cuquota_tenant {
 	uint32_t state;	  /* 0 free, 1 used; published last on making, by release store */
-	uint32_t flags;	  /* CUQUOTA_ADMINISTERED; under the settle byte */
+	uint32_t flags;	  /* CUQUOTA_ADMINISTERED, CUQUOTA_SETTLING; stored under the settle byte,
+			     loaded by anybody */
 	uint64_t limit;	  /* bytes, CUQUOTA_NONE without; stored under the settle byte, loaded by
 			     anybody */
 	uint64_t request; /* bytes, 0 without; likewise */
@@ -139,6 +140,9 @@ struct cuquota_tenant {
 #define CUQUOTA_MAP_WORDS(members) (((members) + 63u) / 64u)
 
 #define CUQUOTA_ADMINISTERED 1u /* `cuquota set` holds: what processes bring is ignored */
+/* The tenant has no members and its rules are being replaced: who joined it without the settle byte
+ * goes back and asks for that. Left by a death: cleared by the next who settles. */
+#define CUQUOTA_SETTLING 2u
 
 enum {
 	CUQUOTA_FREE = 0,

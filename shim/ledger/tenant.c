@@ -131,26 +131,75 @@ static void make_binding(const struct segment *segment, uint32_t tenant)
 	POINT("tenant.credit_taken");
 }
 
+struct rules {
+	uint64_t limit, request, keep_ns;
+};
+
+static struct rules rules_of(const struct cuquota_tenant *record)
+{
+	return (struct rules){
+		.limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST),
+		.request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST),
+		.keep_ns = __atomic_load_n(&record->keep_ns, __ATOMIC_SEQ_CST),
+	};
+}
+
+static bool are_same(struct rules a, struct rules b)
+{
+	return a.limit == b.limit && a.request == b.request && a.keep_ns == b.keep_ns;
+}
+
 /* Store the rules, and make them bind whom they tighten: all tenants when `promise` is a new one,
  * else this one. */
-static void store(const struct segment *segment, uint32_t tenant, uint64_t limit, uint64_t request,
-		  uint64_t keep_ns, bool promise)
+static void store(const struct segment *segment, uint32_t tenant, const struct rules *rules,
+		  bool promise)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
-	bool tighter = limit < __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) &&
-		       tenant_has_members(segment, tenant);
+	const uint64_t before = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
 
-	__atomic_store_n(&record->keep_ns, keep_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->keep_ns, rules->keep_ns, __ATOMIC_SEQ_CST);
 	POINT("tenant.keep_stored");
-	__atomic_store_n(&record->limit, limit, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&record->limit, rules->limit, __ATOMIC_SEQ_CST);
 	POINT("tenant.limit_stored");
-	if (request)
+	if (rules->request)
 		__atomic_store_n(&segment->header->requests, 1, __ATOMIC_SEQ_CST);
 	POINT("tenant.requests_noted");
-	__atomic_store_n(&record->request, request, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&record->request, rules->request, __ATOMIC_SEQ_CST);
 	POINT("tenant.request_stored");
-	if (tighter || promise)
-		make_binding(segment, promise ? UINT32_MAX : tenant);
+	/* Members are looked for after: who joins meanwhile without the settle byte publishes its
+	 * slot, then loads the limit, so it is seen here or sees the new one. */
+	if (promise || (rules->limit < before && tenant_has_members(segment, tenant)))
+		make_binding(segment, promise ? SEGMENT_ALL : tenant);
+}
+
+static bool is_settling(const struct cuquota_tenant *record)
+{
+	return __atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_SETTLING;
+}
+
+static void end_settling(struct cuquota_tenant *record)
+{
+	if (is_settling(record))
+		__atomic_and_fetch(&record->flags, ~CUQUOTA_SETTLING, __ATOMIC_SEQ_CST);
+	POINT("tenant.opened");
+}
+
+/*
+ * Has the tenant no members, so that its rules may become looser? Under the settle byte; what is
+ * answered stays true until end_settling. A joiner without the byte publishes its slot, then looks
+ * at the flag; we set the flag, then look at the slots again: one of us sees the other. A death
+ * leaves the flag to the next who settles, and joiners ask for the byte until then.
+ */
+static bool begins_anew(const struct segment *segment, uint32_t tenant)
+{
+	struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	if (tenant_has_members(segment, tenant))
+		return false;
+	POINT("tenant.empty");
+	__atomic_or_fetch(&record->flags, CUQUOTA_SETTLING, __ATOMIC_SEQ_CST);
+	POINT("tenant.closed");
+	return !tenant_has_members(segment, tenant);
 }
 
 /* Would `request` be promised anew: more than the record's, or all of it because that one's time
@@ -163,19 +212,22 @@ static bool is_new_promise(const struct segment *segment, uint32_t tenant, uint6
 }
 
 /* What `wish` makes of the record's present rules. */
-static void combine(const struct cuquota_tenant *record, const struct tenant_wish *wish, bool fresh,
-		    uint64_t *limit, uint64_t *request)
+static struct rules combine(const struct cuquota_tenant *record, const struct tenant_wish *wish,
+			    bool fresh)
 {
-	*limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
-	*request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
+	struct rules rules = rules_of(record);
+
 	if (__atomic_load_n(&record->flags, __ATOMIC_SEQ_CST) & CUQUOTA_ADMINISTERED)
-		return;
-	if (fresh || wish->limit < *limit)
-		*limit = wish->limit;
-	if (fresh || wish->request > *request)
-		*request = wish->request;
-	if (*request > *limit)
-		*request = *limit;
+		return rules;
+	if (fresh || wish->limit < rules.limit)
+		rules.limit = wish->limit;
+	if (fresh || wish->request > rules.request)
+		rules.request = wish->request;
+	if (fresh || wish->keep_ns > rules.keep_ns)
+		rules.keep_ns = wish->keep_ns;
+	if (rules.request > rules.limit)
+		rules.request = rules.limit;
+	return rules;
 }
 
 static void report(const struct cuquota_tenant *record, const struct tenant_wish *wish,
@@ -210,9 +262,10 @@ static int enter_boot(const struct segment *segment)
 int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 		  struct tenant_outcome *outcome, int *settled)
 {
-	uint64_t limit, request, previous = CUQUOTA_NONE;
-	struct cuquota_tenant *record;
+	uint64_t previous = CUQUOTA_NONE;
+	struct cuquota_tenant *record = NULL;
 	bool promise = false;
+	struct rules rules;
 	int index;
 
 	*settled = -1;
@@ -227,10 +280,9 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	index = tenant_find(segment, wish->name);
 	if (index >= 0 && tenant_has_members(segment, (uint32_t)index)) {
 		record = segment_tenant(segment, (uint32_t)index);
-		combine(record, wish, false, &limit, &request);
-		if (limit == __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) &&
-		    request == __atomic_load_n(&record->request, __ATOMIC_SEQ_CST)) {
-			report(record, wish, limit, outcome);
+		rules = combine(record, wish, false);
+		if (!is_settling(record) && are_same(rules, rules_of(record))) {
+			report(record, wish, rules.limit, outcome);
 			return index;
 		}
 	}
@@ -245,20 +297,21 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 					   __ATOMIC_SEQ_CST);
 	if (index >= 0) {
 		record = segment_tenant(segment, (uint32_t)index);
-		combine(record, wish, !tenant_has_members(segment, (uint32_t)index), &limit,
-			&request);
+		rules = combine(record, wish, begins_anew(segment, (uint32_t)index));
 		outcome->promised = promised_to_others(segment, (uint32_t)index);
-		promise = is_new_promise(segment, (uint32_t)index, request);
+		promise = is_new_promise(segment, (uint32_t)index, rules.request);
 		if (promise && (outcome->promised > segment->header->device_bytes ||
-				request > segment->header->device_bytes - outcome->promised))
+				rules.request > segment->header->device_bytes - outcome->promised))
 			index = -ENOSPC;
+		else
+			store(segment, (uint32_t)index, &rules, promise);
+		end_settling(record);
 	}
 	if (index < 0) {
 		life_settled(*settled);
 		*settled = -1;
 		return index;
 	}
-	store(segment, (uint32_t)index, limit, request, wish->keep_ns, promise);
 	report(record, wish, previous, outcome);
 	return index;
 }
@@ -267,21 +320,20 @@ int tenant_entered(const struct segment *segment, uint32_t tenant, const struct 
 		   bool settled, struct tenant_outcome *outcome)
 {
 	struct cuquota_tenant *record = segment_tenant(segment, tenant);
-	uint64_t limit, request;
 
 	if (!is_used(record) || !is_called(record, wish->name))
 		return -ESTALE;
-	/* Without the settle byte the tenant may have ended meanwhile and begun anew under looser
-	 * rules than ours. */
-	combine(record, wish, false, &limit, &request);
-	if (limit != __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST) ||
-	    request != __atomic_load_n(&record->request, __ATOMIC_SEQ_CST))
+	/* Without the settle byte the tenant may have ended meanwhile and begin, or have begun,
+	 * anew under looser rules than ours. The flag is looked at before the rules. */
+	if (!settled && is_settling(record))
+		return -ESTALE;
+	if (!are_same(combine(record, wish, false), rules_of(record)))
 		return -ESTALE;
 	report(record, wish, outcome->previous, outcome);
 	/* A promise holds from the first member on: what was granted since the rules were stored
 	 * did not see it. */
-	if (settled && request)
-		make_binding(segment, UINT32_MAX);
+	if (settled && outcome->request)
+		make_binding(segment, SEGMENT_ALL);
 	return 0;
 }
 
@@ -316,13 +368,17 @@ int tenant_administer(const struct segment *segment, const struct tenant_wish *w
 			   wish->request > segment->header->device_bytes - promised) {
 			index = -ENOSPC;
 		} else {
-			uint64_t request =
-				wish->request < wish->limit ? wish->request : wish->limit;
+			const struct rules rules = {
+				.limit = wish->limit,
+				.request = wish->request < wish->limit ? wish->request
+								       : wish->limit,
+				.keep_ns = wish->keep_ns,
+			};
 
 			__atomic_or_fetch(&record->flags, CUQUOTA_ADMINISTERED, __ATOMIC_SEQ_CST);
 			POINT("tenant.administered");
-			store(segment, (uint32_t)index, wish->limit, request, wish->keep_ns,
-			      is_new_promise(segment, (uint32_t)index, request));
+			store(segment, (uint32_t)index, &rules,
+			      is_new_promise(segment, (uint32_t)index, rules.request));
 		}
 	}
 	life_settled(settled);

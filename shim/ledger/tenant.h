@@ -59,8 +59,8 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 		  struct tenant_outcome *outcome, int *settled);
 /*
  * After a slot of `tenant` was published; `settled`: under the settle byte. 0, with `outcome`
- * brought up to date, or -ESTALE when the record became another's meanwhile or looser than `wish`:
- * give the slot up and settle again.
+ * brought up to date, or -ESTALE when the record became another's meanwhile or looser than `wish`,
+ * or is being settled anew: give the slot up and settle again.
  */
 int tenant_entered(const struct segment *segment, uint32_t tenant, const struct tenant_wish *wish,
 		   bool settled, struct tenant_outcome *outcome);

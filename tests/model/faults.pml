@@ -26,6 +26,9 @@
 #define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */
 #define UNMAPPED_LATE 22   /* member.c empty: the map forgets the slot after its locks are let go */
 #define TAG_KEPT 23	   /* account.c account_void_credit: word keeps its tag */
+#define LOOKED_ONCE 24	   /* tenant.c begins_anew: members are not looked for again after the flag was set */
+#define FLAG_IGNORED 25	   /* tenant.c tenant_entered: goes in while its tenant is settled anew */
+#define MEMBERS_FIRST 26   /* tenant.c store: whom a lower limit binds is looked for before it is stored */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

@@ -33,6 +33,8 @@ HOLD = (
     ('tighten', 'two threads and another member', 'THREADS=3 MOST=1', 30, False),
     ('guarantee', 'one borrower', 'SLOTS=2 DEATHS=1', 0, False),
     ('guarantee', 'two borrowers', 'SLOTS=3 DEATHS=1 DEVICE=3 MOST=2', 30, False),
+    ('settle', 'a looser one settles beside a joiner, and may die', 'NEW=3 DEATHS=1', 0, True),
+    ('settle', 'a tighter one settles beside a joiner', 'NEW=1', 0, False),
 )
 FIND = (
     ('grow', 'WORD_FIRST', 'PATIENT=1 LIMIT=2 MOST=1 PIECE=1', True),
@@ -57,6 +59,9 @@ FIND = (
     ('tighten', 'CREDIT_LEFT', 'SINGLE=1', False),
     ('guarantee', 'STAMPED_LATE', 'SLOTS=2 DEATHS=1', False),
     ('guarantee', 'BOUND_ONCE', 'SLOTS=2 DEATHS=1', False),
+    ('settle', 'LOOKED_ONCE', 'NEW=3', True),
+    ('settle', 'FLAG_IGNORED', 'NEW=3', False),
+    ('settle', 'MEMBERS_FIRST', 'NEW=1', False),
 )
 OPEN = ()
 

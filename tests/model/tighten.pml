@@ -2,7 +2,7 @@
  * A limit is lowered while members charge, grow and refund; one of them has two threads. Stands for shim/ledger/tenant.c
  * (store, make_binding) beside account.c with its epoch: charge_credit, adopt_epoch, lock_growing, account_void_credit.
  *
- * Leaves out: deaths (grow.pml, life.pml); who may lower a limit, the settle byte (tenant.c tenant_settle). The one who
+ * Leaves out: deaths (grow.pml, life.pml); who may lower a limit, the settle byte (settle.pml). The one who
  * lowers may be stopped or killed between any two steps: then it has not returned, and nothing is promised yet.
  *
  * Shown: once it has returned, no charge succeeds that leaves the tenant above the new limit, those in flight included; before,
