@@ -153,7 +153,8 @@ demo:
 endif
 
 ## Test
-## test              every test that needs no card; last line "N passed, N failed, N skipped"
+## test              every test that needs no card, some minutes; last line "N passed, N failed, N skipped"
+##                   (a line for each file; a Python file may hold several tests)
 RUN = $(PYTHON) tests/run --build $(BUILD)
 export CUDA_INCLUDE NVML_INCLUDE
 test-deps: all $(TEST_DEPS)
@@ -214,9 +215,15 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/libcuquota_reader.a $(DESTDIR)$(PREFIX)/share/man/man1/cuquota.1
 	rm -rf $(DESTDIR)$(PREFIX)/include/cuquota $(DESTDIR)$(PREFIX)/lib/cuquota
 
+# By headings, in the order in which they first come, whichever file a target stands in.
 help:
-	@awk '/^## [A-Z][a-z]*$$/ { printf "%s\n", substr($$0, 4) } /^## [a-z]/ { print "  " substr($$0, 4) }' \
-		Makefile $(wildcard $(FRAGMENTS))
-	@echo 'Variables: BUILD=build V=1 CC= CFLAGS= CUDA_INCLUDE= NVML_INCLUDE= PYTHON= DESTDIR= PREFIX= ONLY='
+	@awk '/^## [A-Z][a-z]*$$/ { group = substr($$0, 4); if (!(group in text)) order[++groups] = group; next } \
+		/^## +[^ ]/ { text[group] = text[group] "  " substr($$0, 4) "\n" } \
+		END { for (i = 1; i <= groups; i++) printf "%s\n%s", order[i], text[order[i]] }' Makefile $(wildcard $(FRAGMENTS))
+	@echo 'Variables'
+	@echo '  of all            BUILD=build V=1 CC= CFLAGS= PYTHON= CUDA_INCLUDE= NVML_INCLUDE='
+	@echo '  of some           ONLY=text: which of bench, fuzz, lint, model, mutants; TIME=seconds: fuzz; LONG=1: model;'
+	@echo '                    QUICK=1, PEER=, PEER_ENV=: bench; FILES=: format; TRACE=1: a library that prints its steps;'
+	@echo '                    DESTDIR=, PREFIX=/usr/local: install, uninstall'
 
 -include $(shell find $(BUILD)/obj $(BUILD)/debug $(BUILD)/tests $(BUILD)/simgpu -name '*.d' 2>/dev/null)

@@ -3,7 +3,7 @@
 
 A part stands between `<!-- table: NAME -->` and `<!-- /table -->`. NAME is one of
 
-    options   every setting, from shim/base/options.def
+    options   every setting, from shim/base/options.def, and what the command alone reads, from shim/cli/commands.def
     aliases   other names of settings, from the same file
 """
 import pathlib, re, sys
@@ -12,9 +12,9 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PART = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- /table -->)', re.S)
 
 
-def rows(macro):
-    """The arguments of each use of the macro in options.def; string literals are joined and unquoted."""
-    text = re.sub(r'/\*.*?\*/', '', (SOURCE / 'shim/base/options.def').read_text(), flags=re.S)
+def rows(macro, path='shim/base/options.def'):
+    """The arguments of each use of the macro in the file; string literals are joined and unquoted."""
+    text = re.sub(r'/\*.*?\*/', '', (SOURCE / path).read_text(), flags=re.S)
     text = re.sub(r'^\s*#.*$', '', text, flags=re.M)
     literal = r'"(?:\\.|[^"\\])*"'
     for body in re.findall(r'\b%s\(((?:%s|[^()"])*)\)' % (macro, literal), text):
@@ -25,7 +25,10 @@ def rows(macro):
 def options():
     yield '| variable | value | default | what it says |'
     yield '|---|---|---|---|'
-    for _, name, _, default, value, summary, more in rows('OPTION'):
+    settings = [(name, default, value, summary, more) for _, name, _, default, value, summary, more in rows('OPTION')]
+    settings += [(name, default, value, summary, more) for name, value, default, summary, more in
+                 rows('VARIABLE', 'shim/cli/commands.def')]
+    for name, default, value, summary, more in settings:
         quoted = default if '`' in default or default == 'derived' else '`%s`' % default
         yield '| `%s` | %s | %s | %s. %s |' % (name, value.replace('|', r'\|'), quoted, summary, more.replace('|', r'\|'))
 

@@ -1,45 +1,66 @@
 /*
- * What the command says about itself: all of it made of commands.def and options.def.
+ * What the command says about itself on a terminal: all of it made of commands.def and options.def.
  */
-#include "cli/cli.h"
+#include "cli/help.h"
 
-#include <cuquota/cuquota.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct setting {
-	const char *name, *default_text, *value, *summary, *more;
-} settings_table[] = {
+#define WIDTH 100
+#define LEFT 30 /* columns before the text of an option */
+
+const struct setting settings_table[] = {
 #define OPTION(field, name, kind, default_text, value, summary, more) \
 	{name, default_text, value, summary, more},
 #include "base/options.def"
+#define VARIABLE(name, value, default_text, summary, more) \
+	{name, default_text, value, summary, more},
+#include "cli/commands.def"
 };
+const size_t setting_count = sizeof(settings_table) / sizeof(*settings_table);
 
-#define SETTINGS (sizeof(settings_table) / sizeof(*settings_table))
+const struct example examples[] = {
+#define EXAMPLE(command, line, text) {#command, line, text},
+#include "cli/commands.def"
+};
+const size_t example_count = sizeof(examples) / sizeof(*examples);
 
-/* Prints text without Markdown's backticks, broken so that lines end before
- * `width`, each one indented. */
-static void print_wrapped(const char *text, int indent, int width)
+/* Prints text without Markdown's backticks, broken so that lines end before `width`, each one
+ * indented but the first, which begins where the caller left off. An empty line at each "\n". */
+static void print_after(const char *text, int indent, int width)
 {
 	int column = 0;
 
 	while (*text) {
-		const size_t word = strcspn(text, " ");
+		const size_t word = strcspn(text, " \n");
+		int shown = 0;
 
-		if (column && indent + column + 1 + (int)word > width) {
-			putchar('\n');
+		for (size_t i = 0; i < word; i++)
+			shown += text[i] != '`';
+		if (column && indent + column + 1 + shown > width) {
+			printf("\n%*s", indent, "");
 			column = 0;
 		}
 		if (column)
 			column += printf(" ");
-		else
-			printf("%*s", indent, "");
 		for (size_t i = 0; i < word; i++)
 			if (text[i] != '`')
 				column += printf("%c", text[i]);
-		text += word + strspn(text + word, " ");
+		text += word;
+		if (*text == '\n') {
+			printf("\n\n%*s", indent, "");
+			column = 0;
+			text++;
+		}
+		text += strspn(text, " ");
 	}
 	putchar('\n');
+}
+
+static void print_wrapped(const char *text, int indent, int width)
+{
+	printf("%*s", indent, "");
+	print_after(text, indent, width);
 }
 
 void help_overview(void)
@@ -55,15 +76,15 @@ void help_overview(void)
 static void help_settings(void)
 {
 	puts("Each setting is a variable of the environment; an empty one counts as not set.\n");
-	for (size_t i = 0; i < SETTINGS; i++) {
+	for (size_t i = 0; i < setting_count; i++) {
 		const struct setting *const setting = &settings_table[i];
 
 		printf("  %s\n", setting->name);
 		print_wrapped(setting->summary, 6, 96);
 		printf("      value: ");
-		print_wrapped(setting->value, 0, 84);
+		print_after(setting->value, 13, 96);
 		printf("      default: ");
-		print_wrapped(setting->default_text, 0, 84);
+		print_after(setting->default_text, 15, 96);
 		print_wrapped(setting->more, 6, 96);
 		putchar('\n');
 	}
@@ -76,86 +97,40 @@ static void help_settings(void)
 static void print_flag(const struct flag *flag)
 {
 	char left[64];
-	int length;
 
-	length = snprintf(left, sizeof(left), "%c%c%s--%s%s%s", flag->letter ? '-' : ' ',
-			  flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
-			  flag->argument[0] && flag->argument[0] != '[' ? " " : "", flag->argument);
-	printf("  %s%*s%s\n", left, length < 28 ? 28 - length : 1, "", flag->text);
+	snprintf(left, sizeof(left), "%c%c%s--%s%s%s", flag->letter ? '-' : ' ',
+		 flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
+		 flag->argument[0] && flag->argument[0] != '[' ? " " : "", flag->argument);
+	printf("  %-*s", LEFT - 2, left);
+	print_after(flag->text, LEFT, WIDTH);
 }
 
 void help_command(const struct command *command)
 {
-	printf("cuquota %s %s: %s\n", command->name, command->arguments, command->summary);
-	if (command->more[0]) {
-		putchar('\n');
-		print_wrapped(command->more, 0, 100);
-	}
+	bool first = true;
+
+	printf("cuquota %s %s: %s\n\n", command->name, command->arguments, command->summary);
+	print_wrapped(command->more, 0, WIDTH);
 	putchar('\n');
 	for (size_t i = 0; i < flag_count; i++)
 		if (!strcmp(flags[i].command, command->name))
 			print_flag(&flags[i]);
 	puts("  -h, --help                  this text");
+	for (size_t i = 0; i < example_count; i++) {
+		if (strcmp(examples[i].command, command->name))
+			continue;
+		if (first)
+			puts("\nExamples:\n");
+		first = false;
+		printf("  %s\n", examples[i].line);
+		print_wrapped(examples[i].text, 6, WIDTH);
+	}
 	if (!strcmp(command->name, "run")) {
 		puts("\nThe same can be set in the environment (more: `cuquota help settings`):\n");
-		for (size_t i = 0; i < SETTINGS; i++)
-			printf("  %-24s %s\n", settings_table[i].name, settings_table[i].summary);
-	}
-}
-
-/* roff: a line that begins with a point or a quote, and backslashes and hyphens, mean something. */
-static void print_roff(const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '`')
-			continue;
-		if (*text == '\\' || *text == '-')
-			putchar('\\');
-		putchar(*text);
-	}
-	putchar('\n');
-}
-
-static void help_man(void)
-{
-	puts(".TH CUQUOTA 1 \"\" \"cuquota " CUQUOTA_VERSION "\" \"User Commands\"\n.SH NAME");
-	puts("cuquota \\- share one NVIDIA GPU under limits\n.SH SYNOPSIS");
-	for (size_t i = 0; i < command_count; i++) {
-		printf(".B cuquota %s\n", commands[i].name);
-		print_roff(commands[i].arguments);
-		puts(".br");
-	}
-	puts(".SH COMMANDS");
-	for (size_t i = 0; i < command_count; i++) {
-		printf(".SS cuquota %s\n", commands[i].name);
-		print_roff(commands[i].summary);
-		puts(".PP");
-		print_roff(commands[i].more);
-		for (size_t j = 0; j < flag_count; j++) {
-			if (strcmp(flags[j].command, commands[i].name))
-				continue;
-			printf(".TP\n.B ");
-			if (flags[j].letter)
-				printf("\\-%c, ", flags[j].letter);
-			printf("\\-\\-");
-			print_roff(flags[j].name);
-			print_roff(flags[j].text);
+		for (size_t i = 0; i < setting_count; i++) {
+			printf("  %-*s", LEFT - 2, settings_table[i].name);
+			print_after(settings_table[i].summary, LEFT, WIDTH);
 		}
-	}
-	puts(".SH ENVIRONMENT");
-	for (size_t i = 0; i < SETTINGS; i++) {
-		printf(".TP\n.B %s\n", settings_table[i].name);
-		print_roff(settings_table[i].summary);
-		printf("(value: ");
-		for (const char *c = settings_table[i].value; *c; c++)
-			if (*c != '`')
-				putchar(*c);
-		printf("; default: ");
-		for (const char *c = settings_table[i].default_text; *c; c++)
-			if (*c != '`')
-				putchar(*c);
-		puts(").");
-		print_roff(settings_table[i].more);
 	}
 }
 

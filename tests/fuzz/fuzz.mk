@@ -7,6 +7,7 @@ TIME ?= 60
 FUZZ_CC ?= clang
 
 .PHONY: fuzz fuzzers
+## Test
 ## fuzz              each fuzzer for TIME seconds (60), its corpus first; ONLY=part of a name
 fuzz: $(HEADERS) $(SIM_OUT)
 	+$(Q)if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \

@@ -4,6 +4,7 @@ MODEL_TRACE := $(BUILD)/trace
 traced = $(patsubst %,$(MODEL_TRACE)/obj/%.o,$1)
 
 .PHONY: model
+## Test
 ## model             check the protocol's models by spin, and that planted faults are found; ONLY=pattern, LONG=1
 model: $(MODEL_TRACE)/racers
 	$(Q)$(PYTHON) tests/model/run.py --build $(BUILD) $(if $(LONG),--long) $(ONLY)
