@@ -45,7 +45,8 @@
 #define CUQUOTA_UNIT 65536u /* bytes: what word and pending count in */
 /* slots of a file of this release; readers use the header's count */
 #define CUQUOTA_MEMBERS 4096u
-#define CUQUOTA_TENANTS 256u	/* likewise */
+/* likewise. Tenants beyond one's own count are summed together, upwards, where requests count */
+#define CUQUOTA_TENANTS 256u
 #define CUQUOTA_NAME 128	/* bytes of a tenant's name, its NUL included */
 #define CUQUOTA_UUID_TEXT 48	/* bytes of a device's name "GPU-…" or "MIG-…", its NUL included */
 #define CUQUOTA_NONE UINT64_MAX /* a limit that is not set */

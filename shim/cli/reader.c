@@ -59,7 +59,8 @@ static void read_member(const struct segment *segment, uint32_t index, enum life
 		.pid_namespace = __atomic_load_n(&detail->pid_namespace, __ATOMIC_RELAXED),
 		.used = bytes_of(CUQUOTA_CHARGED(word)),
 		.credit = bytes_of(CUQUOTA_CREDIT(word)),
-		.pending = bytes_of(__atomic_load_n(&slot->pending, __ATOMIC_RELAXED)),
+		.pending = bytes_of(
+			CUQUOTA_PENDING(__atomic_load_n(&slot->pending, __ATOMIC_RELAXED))),
 		.peak = bytes_of(__atomic_load_n(&detail->peak, __ATOMIC_RELAXED)),
 		.refused_limit = __atomic_load_n(&detail->refused_limit, __ATOMIC_RELAXED),
 		.refused_guarantee = __atomic_load_n(&detail->refused_guarantee, __ATOMIC_RELAXED),

@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* records beyond, of a later release's larger table, share one entry, which errs upwards */
-#define TENANTS_SUMMED 256
+/*
+ * Tenants beyond, of a later release's larger table, share one entry. Of what each of them uses and
+ * is promised not the larger but both are counted, which errs upwards.
+ */
+#define TENANTS_SUMMED CUQUOTA_TENANTS
 
 /* What one slot adds. Pending before word: an announcement that was committed in between is counted
  * twice, never missed. */
@@ -43,13 +46,21 @@ static uint64_t use_of(uint64_t word)
 
 /* What each tenant has, units. */
 struct shares {
-	uint64_t used[TENANTS_SUMMED], pending[TENANTS_SUMMED];
-	bool present[TENANTS_SUMMED];
+	uint64_t used[TENANTS_SUMMED + 1], pending[TENANTS_SUMMED + 1];
+	bool present[TENANTS_SUMMED + 1];
 };
 
 static uint32_t entry_of(uint32_t tenant)
 {
-	return tenant < TENANTS_SUMMED ? tenant : TENANTS_SUMMED - 1;
+	return tenant < TENANTS_SUMMED ? tenant : TENANTS_SUMMED;
+}
+
+static void add_other(struct sum *sum, uint64_t used, uint64_t pending, uint64_t request)
+{
+	sum->others_bytes =
+		tenant_add(sum->others_bytes, sum_larger(used * CUQUOTA_UNIT, request));
+	sum->others_pending_bytes = tenant_add(
+		sum->others_pending_bytes, sum_larger((used + pending) * CUQUOTA_UNIT, request));
 }
 
 static void sum_others(const struct segment *segment, uint32_t tenant, const struct shares *shares,
@@ -58,21 +69,22 @@ static void sum_others(const struct segment *segment, uint32_t tenant, const str
 	uint32_t high = segment_tenants_high(segment);
 	uint64_t now = segment_now_ns();
 
-	for (uint32_t i = 0; i < high && i < TENANTS_SUMMED; i++) {
+	for (uint32_t i = 0; i < high; i++) {
 		const struct cuquota_tenant *record = segment_tenant(segment, i);
-		const uint64_t announced = shares->used[i] + shares->pending[i];
+		const uint32_t entry = entry_of(i);
 		uint64_t request = 0;
 
 		if (i == tenant)
 			continue;
 		if (__atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
-		    (shares->present[i] || tenant_is_kept(segment, i, now)))
+		    (shares->present[entry] || tenant_is_kept(segment, i, now)))
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
-		sum->others_bytes = tenant_add(sum->others_bytes,
-					       sum_larger(shares->used[i] * CUQUOTA_UNIT, request));
-		sum->others_pending_bytes = tenant_add(
-			sum->others_pending_bytes, sum_larger(announced * CUQUOTA_UNIT, request));
+		if (entry < TENANTS_SUMMED)
+			add_other(sum, shares->used[i], shares->pending[i], request);
+		else
+			add_other(sum, 0, 0, request);
 	}
+	add_other(sum, shares->used[TENANTS_SUMMED], shares->pending[TENANTS_SUMMED], 0);
 }
 
 /* Where nobody has a request. In locals: what others could see the compiler would store before each

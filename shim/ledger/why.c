@@ -44,6 +44,13 @@ void why_join(const struct segment *segment, const struct tenant_wish *wish,
 			 "/proc/locks",
 			 segment->path);
 		break;
+	case -ESTALE:
+		snprintf(why, SEGMENT_WHY,
+			 "the rules of tenant %.64s on %s changed each time that this process "
+			 "joined it; start it again, and if that stays so find out who else writes "
+			 "to %s.ledger",
+			 wish->name, segment->header->uuid, segment->path);
+		break;
 	case -ENAMETOOLONG:
 		snprintf(why, SEGMENT_WHY,
 			 "the tenant's name is empty or longer than %d bytes: %.64s; "
