@@ -42,6 +42,8 @@ FAULTS = [
     ('library', 'shim/base/one.c', 'int cuInit(unsigned n);\nint u(void)\n{\n\treturn cuInit(0);\n}\n', 'undefined cuInit'),
     ('lists', 'tests/mutants/base', '@ shim/base/one.c\n- \treturn 7;\n+ \treturn 8;\ntests: build\nshows: promise 7\n',
      'found 0 times'),
+    ('lists', 'tests/mutants/base', '@ shim/base/one.c\n- \treturn 1;\n+ \treturn two(1);\ntests: lint\nshows: promise 7\n',
+     'does not compile'),
 ]
 
 

@@ -44,6 +44,12 @@ def test_a_fault_that_does_not_compile_shows_nothing(tree):
     assert status == 1 and '0 killed, 1 survived' in output, output
 
 
+def test_a_row_without_a_verdict_is_not_killed(tree):
+    (tree / 'tests/unit_one.sh').write_text('grep -q "good one" shim/a.c || { rm -r shim; exit 1; }\n')
+    status, output = run(tree, [('good one', 'bad', 'unit_one')])
+    assert status == 1 and '0 killed, 0 survived, 0 stale, 0 timed out, 1 without a verdict' in output, output
+
+
 HANG = '# timeout: 1\ngrep -q "good one" shim/a.c || sleep 20\n'
 
 

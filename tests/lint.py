@@ -88,6 +88,7 @@ def lines_with(name, pattern):
 class Lint:
     def __init__(self, args):
         self.build, self.files = args.build, listed()
+        self.where = ['--build', args.build, '--cuda', args.cuda, '--nvml', args.nvml]
         self.c = [f for f in self.files if f.endswith(('.c', '.h'))]
         self.shim = [f for f in self.c if f.startswith('shim/')]
         self.flags = ['-D_GNU_SOURCE', '-Iinclude', '-Ishim', '-Itests', '-I%s/gen' % self.build, '-isystem', args.cuda,
@@ -240,7 +241,7 @@ class Lint:
 
     def lists(self):
         """mutants still find their text, reports are known, generated tables are up to date"""
-        for command in (['tests/mutate.py', '--check'], ['tests/reports.py', '--check'], ['tests/tables.py', '--check']):
+        for command in (['tests/mutate.py', '--check', *self.where], ['tests/reports.py', '--check'], ['tests/tables.py', '--check']):
             if (SOURCE / command[0]).exists():
                 status, out = sh(sys.executable, *command)
                 if status:

@@ -2,16 +2,20 @@
 """Plants the faults of tests/mutants/ one by one and sees the tests they name fail. See tests/mutants/README.
 
     tests/mutate.py --build DIR --cuda DIR --nvml DIR [--jobs N] [PATTERN]     (make mutants ONLY=PATTERN)
-    tests/mutate.py --check                                                    only whether rows and texts still hold
+    tests/mutate.py --check [--build DIR --cuda DIR --nvml DIR] [PATTERN]      only whether rows and texts still hold, and
+                                                                               whether what they edit in C still compiles
 
 Works on copies of the tree below DIR/mutant, never on the tree itself, and builds there only what changed.
 """
-import argparse, collections, os, pathlib, queue, shutil, subprocess, sys, threading, time
+import argparse, collections, os, pathlib, queue, shutil, subprocess, sys, tempfile, threading, time
+from concurrent.futures import ThreadPoolExecutor
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PARTS = ('Makefile', 'shim', 'include', 'tests', 'examples', 'bench', '.ci', 'README.md', '.clang-format')
 OVER_TIME = 'over its time limit of'  # what tests/run prints below a test that it had to end
-KILLED, SURVIVED, TIMED_OUT = 'killed', 'SURVIVED', 'TIMED OUT'
+KILLED, SURVIVED, TIMED_OUT, BROKE_OFF = 'killed', 'SURVIVED', 'TIMED OUT', 'BROKE OFF'
+# As the Makefile has it; a name that nobody declared would only fail at the link.
+SYNTAX = ('-fsyntax-only', '-Werror=implicit-function-declaration', '-D_GNU_SOURCE', '-std=gnu11', '-fPIC', '-pthread')
 Mutant = collections.namedtuple('Mutant', 'where edits tests shows times hangs')  # edits: [(file, text, replacement)]
 
 
@@ -72,6 +76,33 @@ def stale(mutant):
     for test in mutant.tests:
         if test != 'build' and not list(SOURCE.glob('tests/%s.*' % test)) + list(SOURCE.glob('tests/*/%s.*' % test)):
             return 'no test ' + test
+    return None
+
+
+def broken(mutant, args):
+    """Why what the row makes of a file in C does not compile, or None: such a fault shows nothing."""
+    files = list(dict.fromkeys(f for f, _, _ in mutant.edits))
+    if 'build' in mutant.tests:
+        return None
+    with tempfile.TemporaryDirectory(prefix='mutant-') as folder:
+        for file in files:
+            content = (SOURCE / file).read_text()
+            for text, replacement in ((t, r) for f, t, r in mutant.edits if f == file):
+                content = content.replace(text, replacement, 1)
+            path = pathlib.Path(folder, file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        search = ['-I%s' % (top / below) for below in ('include', 'shim', 'tests') for top in (pathlib.Path(folder), SOURCE)]
+        for file in files:
+            if file.endswith(('.c', '.h')):
+                beside = ['-iquote', str((SOURCE / file).parent)]
+                points = ['-DCUQUOTA_POINTS'] * file.startswith('tests/')
+                r = subprocess.run([os.environ.get('CC', 'gcc'), *SYNTAX, *points, *beside, *search, '-I%s/gen' % args.build,
+                                    '-isystem', args.cuda, '-isystem', args.nvml, '-x', 'c', os.path.join(folder, file)],
+                                   cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+                if r.returncode:
+                    lines = [l for l in r.stdout.split('\n') if 'error:' in l] or [r.stdout]
+                    return 'does not compile: ' + lines[0].replace(folder + '/', '')
     return None
 
 
@@ -158,16 +189,20 @@ def main():
     parser.add_argument('only', nargs='?', default='')
     args = parser.parse_args()
     args.build = args.build.resolve()
-    args.cuda, args.nvml = (os.path.abspath(p) if p else None for p in (args.cuda, args.nvml))
+    args.cuda, args.nvml = (os.path.abspath(p or args.build / 'nvidia/include') for p in (args.cuda, args.nvml))
 
     mutants = [m for m in all_mutants() if any(args.only in s for s in
                [m.shows, m.where] + m.tests + [e[0] for e in m.edits])]
     unfit = [(m, why) for m in mutants if (why := stale(m))]
     for mutant, why in unfit:
         print('stale     %s: %s' % (mutant.where, why))
-    if args.check:
-        sys.exit(1 if unfit else 0)
     mutants = [m for m in mutants if not stale(m)]
+    if args.check:
+        with ThreadPoolExecutor(args.jobs) as pool:
+            bad = [(m, why) for m, why in zip(mutants, pool.map(lambda m: broken(m, args), mutants)) if why]
+        for mutant, why in bad:
+            print('broken    %s: %s' % (mutant.where, why))
+        sys.exit(1 if unfit or bad else 0)
     if not mutants:
         sys.exit('no mutants' + (' match ' + args.only if args.only else ''))
 
@@ -182,7 +217,7 @@ def main():
         if status:
             sys.exit('these tests fail without a mutant, and so show nothing:\n' + output)
 
-    work, lock, alive, shown = queue.Queue(), threading.Lock(), {SURVIVED: [], TIMED_OUT: []}, collections.Counter()
+    work, lock, verdicts, shown = queue.Queue(), threading.Lock(), {}, collections.Counter()
     for m in sorted(mutants, key=lambda m: m.edits[0][0]):
         work.put(m)
 
@@ -193,14 +228,18 @@ def main():
             except queue.Empty:
                 return
             begin = time.monotonic()
-            verdict, what = tree.judge(mutant)
+            try:
+                verdict, what = tree.judge(mutant)
+            except Exception as error:  # this copy of the tree is of no use any more
+                verdict, what = BROKE_OFF, repr(error)
             with lock:
                 print('%-9s %s\n          %s: %s (%.0f s)' % (
                     verdict, first_line(mutant), mutant.where, what, time.monotonic() - begin), flush=True)
-                if verdict != KILLED:
-                    alive[verdict].append(mutant)
+                verdicts[mutant.where] = verdict
                 for tag in mutant.shows.split(';'):
                     shown[tag.strip()] += verdict == KILLED
+            if verdict == BROKE_OFF:
+                return
 
     threads = [threading.Thread(target=worker, args=(t,)) for t in trees]
     for t in threads:
@@ -208,12 +247,15 @@ def main():
     for t in threads:
         t.join()
     print('\nshown: ' + ', '.join('%s (%d)' % pair for pair in sorted(shown.items())))
-    for verdict, those in alive.items():
-        for m in those:
-            print('%s: %s %s' % (verdict.lower(), m.where, first_line(m)))
-    survived, late = len(alive[SURVIVED]), len(alive[TIMED_OUT])
-    print('%d killed, %d survived, %d stale, %d timed out' % (len(mutants) - survived - late, survived, len(unfit), late))
-    sys.exit(1 if survived or late or unfit else 0)
+    verdict_of = lambda m: verdicts.get(m.where, 'no verdict')
+    for m in mutants:
+        if verdict_of(m) != KILLED:
+            print('%s: %s %s' % (verdict_of(m).lower(), m.where, first_line(m)))
+    count = collections.Counter(map(verdict_of, mutants))
+    print('%d killed, %d survived, %d stale, %d timed out, %d without a verdict' % (
+        count[KILLED], count[SURVIVED], len(unfit), count[TIMED_OUT],
+        len(mutants) - count[KILLED] - count[SURVIVED] - count[TIMED_OUT]))
+    sys.exit(0 if count[KILLED] == len(mutants) and not unfit else 1)
 
 
 main()
