@@ -21,6 +21,11 @@
 #define ALWAYS 3	     /* the weight of those */
 #define ATTEMPTS 4	     /* at a place, on a busy machine */
 
+struct place {
+	uint32_t offset;
+	uint8_t scene, nth, weight;
+};
+
 struct sweep {
 	unsigned scenes;
 	unsigned turns;	     /* in each of which all places are tried */
@@ -41,17 +46,14 @@ struct sweep {
 	 * What a scene's victim loads that makes the places around it tried in each form; 0: none.
 	 */
 	uint32_t (*loads)(unsigned scene);
+	/* The victim is through: did it go the way that the scene stands for? May be NULL. */
+	void (*listed)(unsigned scene, struct place *those, unsigned count);
 	/* Ends all that `begin` began, the victim killed before. */
 	void (*end)(void);
 	/* At the place: ends or stops the victim, checks, and ends all. */
 	void (*hit)(unsigned scene, unsigned turn, const struct stepped *s);
 	/* What took too long in the last hit, by how much; NULL: nothing. */
 	const char *(*late)(uint64_t *ns);
-};
-
-struct place {
-	uint32_t offset;
-	uint8_t scene, nth, weight;
 };
 
 struct tally {
@@ -114,7 +116,7 @@ static void control_end(void)
 
 static bool is_ours(uint64_t pc)
 {
-	return pc >= code.begin && pc < code.end;
+	return code_at(pc) != NULL;
 }
 
 static void list_scene(const struct sweep *w, unsigned scene)
@@ -170,6 +172,8 @@ static void list_scene(const struct sweep *w, unsigned scene)
 				       ++passed[pc - code.begin], weight};
 		weight = 0;
 	}
+	if (w->listed)
+		w->listed(scene, &places[first], place_count - first);
 	step_kill(&s);
 	w->end();
 	if (loads && !loaded)
