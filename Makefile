@@ -59,8 +59,8 @@ LINTS :=
 .PHONY: all setup demo test test-long test-gpu tests lint reports mutants test-deps check-asan check-tsan tables format \
 	install uninstall clean help
 
-FRAGMENTS := tests/simgpu/sim.mk shim/base/base.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
-	tests/doors/doors.mk tests/step/step.mk tests/procs.mk tests/model/model.mk tests/fuzz/fuzz.mk examples/demo/demo.mk bench/bench.mk
+FRAGMENTS := tests/simgpu/sim.mk shim/driver/driver.mk shim/policy/policy.mk shim/hooks/hooks.mk shim/cli/cli.mk \
+	tests/doors/doors.mk tests/step/step.mk tests/model/model.mk tests/fuzz/fuzz.mk examples/demo/demo.mk bench/bench.mk
 # What setup brings is needed by all else that was asked for with it.
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

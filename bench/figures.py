@@ -45,7 +45,7 @@ class Figure:
         return best
 
     def json(self):
-        """The shape that DESIGN.md's interfaces fix, and what is more."""
+        """The shape of bench/README.md, and what is more."""
         clean = lambda v: None if v is None or math.isnan(v) else float('%.6g' % v)
         out = {'bare': clean(self.bare), 'cuquota': clean(self.cuquota), 'added': clean(self.added), 'unit': self.unit,
                'budget': clean(self.bound), 'within': self.within, 'text': self.text,

@@ -16,7 +16,11 @@ FAULTS = [
     ('doors', 'shim/base/one.c', '#include "../tests/simgpu/sim.h"\n', 'simgpu'),
     ('words', 'shim/base/one.c', 'typedef struct one one_t;\n', 'typedef'),
     ('words', 'README.md', 'see /wo' + 'rk/x\n', 'names a place'),
+    ('words', 'README.md', 'see DES' + 'IGN.md\n', 'not there'),
+    ('words', 'Makefile', 'FRAGMENTS := shim/a.mk \\\n\tshim/b.mk\n', 'no fragment shim/b.mk'),
     ('length', 'shim/base/one.c', '/* */\n' * 400, 'lines'),
+    ('length', 'tests/x.pml', '/* */\n' * 401, 'lines'),
+    ('length', 'tests/mutants/base', '# ...\n' * 401, 'lines'),
     ('length', 'shim/base/one.c', '/* ' + 'x' * 95 + ' */\n', '101 columns'),
     ('headers', 'shim/base/one.h', 'size_t needs_stddef(void);\n', 'size_t'),
     ('warnings', 'shim/base/one.c', 'int unannounced(void)\n{\n\treturn 2;\n}\n', 'prototype'),
@@ -78,9 +82,9 @@ def test_a_clean_tree_is_clean(tree):
 
 @pytest.mark.parametrize('check,file,fault,word', FAULTS, ids=['%s-%d' % (f[0], i) for i, f in enumerate(FAULTS)])
 def test_fault_is_found(tree, check, file, fault, word):
-    if check == 'format' and 'version 14' not in subprocess.run(['clang-format', '--version'], capture_output=True,
-                                                                text=True).stdout:
-        return
+    tool = {'format': 'clang-format', 'tidy': 'clang-tidy'}.get(check)
+    if tool and 'version 14' not in helper.run([tool, '--version'], preload=False).stdout:
+        pytest.skip('no %s 14' % tool)
     path = tree / file
     path.write_text((path.read_text() if path.exists() else '') + fault)
     status, output = lint(tree, check)
@@ -103,3 +107,11 @@ def test_a_missing_checker_is_said_and_fails_in_ci(tree, ci, want):
         (tools / name).symlink_to(shutil.which(name))
     status, output = lint(tree, 'cppcheck', 'floors', PATH=str(tools), CI=ci)
     assert status == want and 'NOT CHECKED, there is no cppcheck' in output, output
+
+
+@pytest.mark.parametrize('check,tool', [('format', 'clang-format'), ('tidy', 'clang-tidy')])
+def test_another_version_is_missing_too(tree, check, tool):
+    (tree / tool).write_text('#!/bin/sh\necho version 15.0.7\n')
+    (tree / tool).chmod(0o755)
+    status, output = lint(tree, check, PATH='%s:%s' % (tree, os.environ['PATH']), CI='true')
+    assert status == 1 and 'NOT CHECKED, there is no %s 14' % tool in output, output

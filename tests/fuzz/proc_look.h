@@ -177,7 +177,7 @@ static void look(const char *folder)
 	CHECK(strlen(cuquota_strerror(-EPROTO)) > 3);
 }
 
-/* ---- the rules, as DESIGN has them ---- */
+/* ---- the rules, as shim/README.md has them ---- */
 
 struct rules {
 	uint64_t limit, request, used; /* used: units, charged and credit */
