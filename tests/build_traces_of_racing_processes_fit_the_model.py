@@ -44,6 +44,11 @@ def test_what_they_print_fits(traces):
     assert good
 
 
+def test_a_trace_without_a_step_does_not():
+    good, text = replay.fits([[], [], []], LIMIT)
+    assert not good, text
+
+
 def test_a_grant_beyond_the_limit_does_not(traces):
     good, text = replay.fits(traces, LIMIT // 2)
     assert not good, text

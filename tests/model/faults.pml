@@ -13,14 +13,12 @@
 #define LIFE_IGNORED 7	   /* life.c life_claim: forgotten without the life byte */
 #define CLEARS_FIRST 8	   /* account.c try_grow: the announcement is cleared, then word is raised */
 #define EPOCH_IGNORED 9	   /* account.c charge_credit: credit of older rules is used */
-#define DRIVER_UNASKED 10  /* the dead one's bytes are lent before the driver has them back */
 #define TAKEN_BY_STORE 11  /* account.c take_credit: a load and a store, no compare-and-swap */
 #define CREDIT_ADOPTED 12  /* account.c adopt_epoch: the old credit is kept */
 #define STAMPED_LATE 14	   /* member.c empty: left_ns after the slot is free */
 #define BOUND_ONCE 15	   /* tenant.c tenant_entered: a promise binds only when it is stored */
 #define STOPPED_IGNORED 16 /* account.c try_grow: what a stopped one announced does not count after the waits */
 #define NOT_ZEROED 17	   /* member.c empty, publish: word is left as it was */
-#define JOINER_BLIND 18	   /* member.c take_slot: state is not looked at again under the locks */
 #define REFUND_FIRST 19	   /* claim.c: refunded before the driver gave the memory back */
 #define CREDIT_LEFT 20	   /* tenant.c make_binding: epoch is raised and the credit is not taken */
 #define WAITS_UNBOUNDED 21 /* account.c try_grow: waits for another without end */

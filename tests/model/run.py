@@ -25,7 +25,7 @@ HOLD = (
     ('grow', 'a charge ends beside one of two that is stopped', 'PROGRESS=1 STOPS=1 WAITS=0 LIMIT=1 MOST=1 PIECE=1 STOLEN=1', 30,
      False),
     ('life', 'two processes die twice, and lose their hold', 'PROCS=2 DEATHS=2 CLOSES=1', 0, False),
-    ('life', 'two processes, memory outlives the locks', 'PROCS=2 DEATHS=1 LATE=1', 0, True),
+    ('life', 'two processes, one dies', 'PROCS=2 DEATHS=1', 0, True),
     ('life', 'three processes, one dies', 'PROCS=3 DEATHS=1', 0, False),
     ('life', 'three processes die three times', 'PROCS=3 DEATHS=3 LIMIT=2', 30, False),
     ('tighten', 'two members with one thread', 'SINGLE=1', 0, False),
@@ -51,8 +51,6 @@ FIND = (
     ('life', 'LIFE_IGNORED', 'PROCS=2 DEATHS=1 CLOSES=1', True),
     ('life', 'NOT_ZEROED', 'PROCS=2 DEATHS=1', False),
     ('life', 'UNMAPPED_LATE', 'PROCS=2 DEATHS=1', False),
-    ('life', 'DRIVER_UNASKED', 'PROCS=2 DEATHS=1 LATE=1', False),
-    ('life', 'JOINER_BLIND', 'PROCS=2 DEATHS=1 LATE=1', False),
     ('tighten', 'EPOCH_IGNORED', 'THREADS=2 MOST=2', True),
     ('tighten', 'CREDIT_ADOPTED', 'THREADS=2 MOST=2', False),
     ('tighten', 'TAG_KEPT', 'THREADS=2 MOST=2', False),
@@ -63,7 +61,9 @@ FIND = (
     ('settle', 'FLAG_IGNORED', 'NEW=3', False),
     ('settle', 'MEMBERS_FIRST', 'NEW=1', False),
 )
-OPEN = ()
+OPEN = (
+    ('life', "the driver's memory outlives the locks of the dead", 'PROCS=2 DEATHS=1 LATE=1'),
+)
 
 
 class Row:
@@ -140,7 +140,7 @@ def main():
         print('model: there is no spin (make setup brings it)')
         sys.exit(77)
     args.build.mkdir(parents=True, exist_ok=True)
-    work, lock, done = queue.Queue(), threading.Lock(), []
+    work, lock, done = queue.Queue(), threading.Lock(), {}
     # The longest first, so that none is left alone at the end.
     chosen = [r for r in rows(args.short) if args.only in r.kind + ' ' + r.name]
     for row in sorted(chosen, key=lambda r: (r.kind != 'hold', -r.seconds)):
@@ -156,21 +156,22 @@ def main():
             with tempfile.TemporaryDirectory(dir=args.build, prefix='model-') as folder:
                 try:
                     good, text = check(row, folder, args.long, args.short)
-                except RuntimeError as error:
-                    good, text = False, str(error)
+                except Exception as error:
+                    good, text = False, repr(error) if not isinstance(error, RuntimeError) else str(error)
             with lock:
                 print('%-4s %s %s\n       %s (%.0f s)' % ('ok' if good else 'FAIL', row.kind, row.name, text,
                                                          time.monotonic() - begin), flush=True)
-                done.append((row.kind, good))
+                done[row] = good
 
     threads = [threading.Thread(target=worker) for _ in range(args.jobs)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    count = lambda kind: '%d of %d' % (sum(g for k, g in done if k == kind), sum(1 for k, g in done if k == kind))
+    count = lambda kind: '%d of %d' % (sum(done.get(r, False) for r in chosen if r.kind == kind),
+                                       sum(r.kind == kind for r in chosen))
     print('model: %s models hold, %s planted faults found, %s known gaps seen' % (count('hold'), count('find'), count('open')))
-    sys.exit(0 if done and all(g for _, g in done) else 1)
+    sys.exit(0 if chosen and all(done.get(r) for r in chosen) else 1)
 
 
 if __name__ == '__main__':
