@@ -236,8 +236,9 @@ static void own_add(struct self *self, int64_t units)
 	__atomic_store_n(holds, (uint32_t)(*holds + units), __ATOMIC_SEQ_CST);
 }
 
-/* In a function of its own: a charge out of credit is inline, and the sweep steps through it here. */
-__attribute__((noinline)) TEST_USED static int own_charge(struct self *self, uint32_t units, struct refusal *refusal)
+/* A function of its own: a charge out of credit is inline, and the sweep steps through it here. */
+__attribute__((noinline)) TEST_USED static int own_charge(struct self *self, uint32_t units,
+							  struct refusal *refusal)
 {
 	const int rc = account_charge(self->member, units, refusal);
 

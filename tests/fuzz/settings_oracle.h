@@ -98,7 +98,7 @@ static bool decimal_is_zero(const struct decimal *d)
 	return true;
 }
 
-/* A single size as a limit may be: the grammar of README.md. `slack`: how much less the parser may say. */
+/* A single size as a limit may be, see README.md. `slack`: how much less the parser may say. */
 static enum meaning meaning_of(const char *value, uint64_t *amount, uint64_t *slack)
 {
 	static const char *const units[] = {"", "b", "k", "m", "g", "t"};
