@@ -49,9 +49,9 @@ struct scene {
 	.op = {                    \
 		.op = OP_JOIN, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1}
 
-#define SET(tenant, bytes, asked) \
-	.op = {                   \
-		.op = OP_ADMINISTER, .name = tenant, .limit = (bytes), .request = (asked), .keep_ns = 1}
+#define SET(who, most, asked) \
+	.op = {               \
+		.op = OP_ADMINISTER, .name = who, .limit = (most), .request = (asked), .keep_ns = 1}
 
 static const struct scene scenes[] = {
 	{"the first join of all", VICTIM_LATE | EMPTY_WORLD, JOIN("a", BYTES(LIMIT), 0)},
