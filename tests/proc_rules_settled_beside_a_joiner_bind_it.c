@@ -128,6 +128,8 @@ static void administered_beside(const char *at)
 static void death_leaves_nothing(void)
 {
 	const struct order join = order_join("t", BYTES(16 * GIB), 0);
+	struct segment segment;
+	char why[SEGMENT_WHY];
 	struct answer a;
 
 	begin();
@@ -137,6 +139,12 @@ static void death_leaves_nothing(void)
 	joiner_goes_on();
 	CHECK(joined);
 	worker_kill(settler);
+	/* One step later it would have left this. */
+	CHECK_EQ(segment_open(&segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER,
+			      why),
+		 0);
+	__atomic_or_fetch(&segment_tenant(&segment, 0)->flags, CUQUOTA_SETTLING, __ATOMIC_SEQ_CST);
+	segment_close(&segment);
 	CHECK_EQ(worker_join(first, "t", BYTES(OWN_LIMIT), 0), 0);
 	CHECK_EQ(segment_tenant(ledger(), 0)->flags, 0u);
 	world_end();

@@ -2,6 +2,7 @@
  * Heirs of a hold. See heir.h.
  */
 #include "ledger/heir.h"
+#include "base/point.h"
 #include "ledger/lockfile.h"
 
 #include <errno.h>
@@ -9,8 +10,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define TRIES 20  /* for the list, 0.1 ms apart */
 #define HOLDS 128 /* a process has one for each device, and one more for each place that it lost */
 
 /* All that the handler needs, ready: it runs in the child of a process with threads. */
@@ -43,6 +46,7 @@ static void inherit(const struct heirloom *heirloom)
 	 * there. */
 	if (hold < 0 || !is_file(hold, heirloom))
 		return;
+	POINT("heir.looked");
 	file = open(heirloom->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (file < 0)
 		return;
@@ -63,16 +67,39 @@ static void in_child(void)
 	errno = kept;
 }
 
+/* Not for long: the fork may be made by a signal handler whose thread has the list. */
+static bool try_listing(void)
+{
+	const struct timespec nap = {0, 100000};
+	unsigned tries = 0;
+
+	while (pthread_mutex_trylock(&listing)) {
+		if (++tries == TRIES)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
 /*
  * Until one of the two has a lock of its own they share one, and a newborn child may long wait for
- * a processor: so whichever is first takes its own.
+ * a processor: so whichever is first takes its own. Only with the list in hand, since another
+ * thread may be about to close a hold, and the program to get its number for a file; else this is
+ * left to the child, which has no other threads. The list is not taken before the fork, so that it
+ * is not held while the handlers of others wait for locks of theirs.
  */
 static void in_parent(void)
 {
 	const int kept = errno;
+	int cancel;
 
-	for (unsigned i = 0; i < HOLDS; i++)
-		inherit(&heirlooms[i]);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (try_listing()) {
+		for (unsigned i = 0; i < HOLDS; i++)
+			inherit(&heirlooms[i]);
+		pthread_mutex_unlock(&listing);
+	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = kept;
 }
 
@@ -82,6 +109,7 @@ void heir_leave(const struct segment *segment, const struct life_lock *lock, uin
 	struct heirloom *heirloom = NULL;
 
 	pthread_mutex_lock(&listing);
+	POINT("heir.listing");
 	if (!listening)
 		listening = pthread_atfork(NULL, in_parent, in_child) == 0;
 	for (unsigned i = 0; i < HOLDS && !heirloom; i++)
@@ -101,6 +129,7 @@ void heir_leave(const struct segment *segment, const struct life_lock *lock, uin
 void heir_forget(int hold)
 {
 	pthread_mutex_lock(&listing);
+	POINT("heir.listing");
 	for (unsigned i = 0; i < HOLDS; i++)
 		if (heirlooms[i].hold == hold + 1)
 			__atomic_store_n(&heirlooms[i].hold, 0, __ATOMIC_RELEASE);
