@@ -5,7 +5,7 @@ import pytest
 from helper import BUILD, COMMAND, SOURCE, run
 
 TABLE = (SOURCE / 'shim/cli/commands.def').read_text()
-FLAGS = re.findall(r'^FLAG\((\w+), (?:\'(\w)\'|0), "([\w-]+)", "([^"]*)"', TABLE, re.M)
+FLAGS = re.findall(r'^FLAG\((\w+), (?:\'(\w)\'|0), "([\w-]+)", "([^"]*)", "\w*",\s*"([^"]*)"\)', TABLE, re.M)
 EXAMPLES = re.findall(r'^EXAMPLE\((\w+), "([^"]*)"', TABLE, re.M)
 
 
@@ -20,13 +20,13 @@ def page():
     return re.sub(r'\\f[BRI]', '', cuquota('help', '--man')).replace('\\-', '-')
 
 
-def test_options_have_their_values():
-    assert FLAGS
-    text = page()
-    for command, letter, name, value in FLAGS:
+def test_options_have_their_values_and_texts():
+    assert len(FLAGS) == TABLE.count('\nFLAG(')
+    shown = page()
+    for command, letter, name, value, text in FLAGS:
         option = ('-%s, ' % letter if letter else '') + '--' + name + ('' if value[:1] in ('[', '') else ' ') + value
-        assert option in cuquota(command, '--help')
-        assert '\n%s\n' % option in text
+        assert '%s %s' % (option, text) in ' '.join(cuquota(command, '--help').split())
+        assert '\n%s\n%s\n' % (option, text) in shown
 
 
 def test_the_page_is_whole():
