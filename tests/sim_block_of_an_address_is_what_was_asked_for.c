@@ -47,7 +47,8 @@ static void is_whole(const struct known *k)
 static struct known make(const int i)
 {
 	/* Whole units and odd ones, within a word of the map and over several, grains and more. */
-	static const size_t sizes[] = {1, 512, 513, 3584, 4096, 5000, 40000, 65536, 300001, 1 << 20, 3 << 20};
+	static const size_t sizes[] = {1, 512, 513, 3584, 4096, 5000, 40000, 65536,
+				       300001, 1 << 20, 3 << 20};
 	struct known k = {.bytes = sizes[i % 11]};
 
 	CHECK_EQ(cu.cuMemAlloc_v2(&k.at, k.bytes), CUDA_SUCCESS);

@@ -230,7 +230,8 @@ static size_t bytes_of(const struct unit *unit)
 	return unit->count * (size_t)ACCOUNT_UNIT - unit->spare;
 }
 
-static inline __attribute__((always_inline)) CUresult free_big(struct arena *a, struct unit *unit, const uint32_t first)
+static inline __attribute__((always_inline)) CUresult
+free_big(struct arena *a, struct unit *unit, const uint32_t first)
 {
 	struct context *const context = unit->context;
 

@@ -198,7 +198,8 @@ take_grain(struct arena *a, struct context *context, const unsigned int low)
 }
 
 /* Of an empty grain. */
-static __attribute__((noinline)) void give_grain(struct arena *a, struct small *s, const unsigned int low)
+static __attribute__((noinline)) void
+give_grain(struct arena *a, struct small *s, const unsigned int low)
 {
 	const struct config *const config = config_get();
 	struct context *const context = s->context;
@@ -264,7 +265,8 @@ static unsigned int is_low(const struct arena *a)
 	return (uintptr_t)a->base < 1ULL << 32;
 }
 
-static inline __attribute__((always_inline)) void free_request(struct small *s, const uint32_t place)
+static inline __attribute__((always_inline)) void
+free_request(struct small *s, const uint32_t place)
 {
 	const uint32_t count = length(s, place);
 
