@@ -13,6 +13,23 @@ static struct answer join(struct worker *w, const char *tenant, uint32_t request
 	return worker_do(w, &o);
 }
 
+/* Killed after its request was stored and before it was a member: nothing is promised. */
+static void after_a_death(void)
+{
+	struct worker *dies;
+	struct order o = order_join("a", CUQUOTA_NONE, BYTES(600 * MIB));
+	struct answer answer;
+
+	world_start(BYTES(GIB), 20);
+	dies = worker_start();
+	worker_arm(dies, "member.settled", 1, SIGKILL);
+	worker_tell(dies, &o);
+	CHECK_EQ(worker_hear(dies, &answer), HEARD_DEAD);
+	CHECK_EQ(join(worker_start(), "d", 500 * MIB, 1).rc, 0);
+	CHECK_EQ(join(worker_start(), "a", 600 * MIB, 1).rc, -ENOSPC);
+	world_end();
+}
+
 int main(int argc, char **argv)
 {
 	struct order set = {.op = OP_ADMINISTER, .limit = CUQUOTA_NONE, .name = "b"};
@@ -52,5 +69,7 @@ int main(int argc, char **argv)
 		FAIL("promised anew what another was promised meanwhile: %d", answer.rc);
 	CHECK_EQ(worker_charge(a, 500 * MIB), 0);
 	CHECK_EQ(worker_charge(c, 101 * MIB), -EDQUOT);
+	world_end();
+	after_a_death();
 	return 0;
 }

@@ -8,7 +8,8 @@
  * be gone before the memory. So the handler gives child and parent each a lock of its own on the
  * same byte, under the same number; for reading, which any number may have. At its end each process
  * then lets go of its own lock after the driver's files, which have higher numbers. A child that
- * was made without fork (a bare clone) shares its parent's.
+ * was made without fork (a bare clone) shares its parent's. A fork is held up by little, whatever
+ * its thread was in the midst of, and changes no number that is not a hold's.
  */
 #ifndef CUQUOTA_HEIR_H
 #define CUQUOTA_HEIR_H

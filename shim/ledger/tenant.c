@@ -202,12 +202,25 @@ static bool begins_anew(const struct segment *segment, uint32_t tenant)
 	return !tenant_has_members(segment, tenant);
 }
 
+/* Has its promise held since it was settled? Where a member left longer ago than the request is
+ * kept, that one may have been the last for a while, in which others were granted it. */
+static bool promise_held(const struct segment *segment, uint32_t tenant)
+{
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	return !__atomic_load_n(&record->request, __ATOMIC_SEQ_CST) ||
+	       !__atomic_load_n(&record->left_ns, __ATOMIC_SEQ_CST) ||
+	       tenant_is_kept(segment, tenant, segment_now_ns());
+}
+
 /* Would `request` be promised anew: more than the record's, or all of it because that one's time
  * has run out? */
 static bool is_new_promise(const struct segment *segment, uint32_t tenant, uint64_t request)
 {
-	return request && (request > __atomic_load_n(&segment_tenant(segment, tenant)->request,
-						     __ATOMIC_SEQ_CST) ||
+	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+
+	return request && (request > __atomic_load_n(&record->request, __ATOMIC_SEQ_CST) ||
+			   !promise_held(segment, tenant) ||
 			   !tenant_is_promised(segment, tenant, segment_now_ns()));
 }
 
@@ -281,7 +294,8 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	if (index >= 0 && tenant_has_members(segment, (uint32_t)index)) {
 		record = segment_tenant(segment, (uint32_t)index);
 		rules = combine(record, wish, false);
-		if (!is_settling(record) && are_same(rules, rules_of(record))) {
+		if (!is_settling(record) && are_same(rules, rules_of(record)) &&
+		    promise_held(segment, (uint32_t)index)) {
 			report(record, wish, rules.limit, outcome);
 			return index;
 		}
@@ -325,7 +339,7 @@ int tenant_entered(const struct segment *segment, uint32_t tenant, const struct 
 		return -ESTALE;
 	/* Without the settle byte the tenant may have ended meanwhile and begin, or have begun,
 	 * anew under looser rules than ours. The flag is looked at before the rules. */
-	if (!settled && is_settling(record))
+	if (!settled && (is_settling(record) || !promise_held(segment, tenant)))
 		return -ESTALE;
 	if (!are_same(combine(record, wish, false), rules_of(record)))
 		return -ESTALE;
