@@ -23,3 +23,8 @@ $(BUILD)/gen/versions.h: shim/driver/versions.py $(CUDA_INCLUDE)/cuda.h
 	$(Q)python3 $< $@ $(CUDA_INCLUDE)
 
 GEN += $(BUILD)/gen/versions.h
+
+# A program may open files in a thread with the smallest stack.
+ifeq ($(SANITIZE),)
+$(BUILD)/obj/shim/driver/%.o $(BUILD)/debug/obj/shim/driver/%.o: OWN_CFLAGS += -Werror=frame-larger-than=512
+endif

@@ -7,9 +7,13 @@
 
 bool loader_is_libc(const struct elf_image *image)
 {
-	const char *const slash = strrchr(image->path, '/');
-	const char *const name = image->soname ? image->soname : slash ? slash + 1
-								       : image->path;
+	return loader_is_libc_name(image->soname ? image->soname : image->path);
+}
+
+bool loader_is_libc_name(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	const char *const name = slash ? slash + 1 : path;
 
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libdl.", 6) ||
 	       !strncmp(name, "ld-musl", 7);

@@ -25,5 +25,6 @@ const struct loader *loader_get(void);
 
 /* Is this object one that may hold them: libc, libdl or musl's linker? */
 bool loader_is_libc(const struct elf_image *image);
+bool loader_is_libc_name(const char *path);
 
 #endif

@@ -52,56 +52,69 @@ static void open_here(struct library *library, const char *path, int flags)
 		dlclose(handle);
 }
 
-/* The driver that `file` is, in any spelling. `path` is where it will be found. */
-static struct library *target(const void *caller, const char *file, char path[PATH_MAX])
+/* The driver that `file` is, in any spelling; room->path is where it will be found. */
+static struct library *target(struct search_room *room, const char *file)
 {
 	if (strchr(file, '/')) {
-		if (snprintf(path, PATH_MAX, "%s", file) >= PATH_MAX)
+		if (snprintf(room->path, PATH_MAX, "%s", file) >= PATH_MAX)
 			return NULL;
-		return search_is_driver(path);
+		return search_is_driver(room->path);
 	}
-	if (!library_named(file))
-		return NULL;
-	if (!search_caller(caller, file, path))
-		snprintf(path, PATH_MAX, "%s", file);
+	if (library_named(file) && !search_caller(room, file))
+		snprintf(room->path, PATH_MAX, "%s", file);
 	return library_named(file);
 }
 
-static void prepare(struct door_call *call, const char *file, void **flags)
+static void prepare_in(struct search_room *room, const char *file, void **flags)
 {
-	char path[PATH_MAX], needed[LIBRARIES][PATH_MAX];
-	struct library *const library = target(call->caller, file, path);
+	struct library *const library = target(room, file);
 	const int mode = (int)(long)*flags;
 	unsigned needs;
 
 	if (library) {
-		open_here(library, path, mode);
+		open_here(library, room->path, mode);
 		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
 		return;
 	}
-	if (mode & RTLD_DEEPBIND && search_reaches_driver(call->caller, file)) {
+	if (mode & RTLD_DEEPBIND && search_reach(room, file) == REACH_NAMED) {
 		log_debug("%s is opened without RTLD_DEEPBIND, because it names the driver", file);
 		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
 	}
 	if (!strchr(file, '/'))
 		return;
-	needs = search_needs_driver(file, needed);
+	needs = search_needs_driver(room, file);
 	for (int i = 0; i < LIBRARIES; i++)
 		if (needs & 1u << i)
-			open_here(&libraries[i], *needed[i] ? needed[i] : libraries[i].file, mode);
+			open_here(&libraries[i],
+				  *room->needed[i] ? room->needed[i] : libraries[i].file, mode);
+}
+
+static void prepare(struct door_call *call, const char *file, void **flags)
+{
+	struct search_room *room;
+
+	if (!strchr(file, '/') && !library_named(file) && !((long)*flags & RTLD_DEEPBIND))
+		return; /* the usual case */
+	room = search_begin(call->caller);
+	if (room) {
+		prepare_in(room, file, flags);
+		search_end(room);
+	} else {
+		*flags = int_to_arg((long)*flags & ~RTLD_DEEPBIND);
+	}
 }
 
 /* Where this very file is; the name that it was preloaded by may be relative to another folder. */
-static bool own_path(char path[PATH_MAX])
+static bool own_path(struct search_room *room)
 {
 	const uint64_t self = (uintptr_t)own_path;
-	char line[PATH_MAX + 128];
+	char *const line = room->line;
 	size_t held = 0;
 	ssize_t got;
 	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	bool found = false;
 
-	while (fd >= 0 && !found && (got = read(fd, line + held, sizeof(line) - 1 - held)) > 0) {
+	while (fd >= 0 && !found && (got = read(fd, line + held, sizeof(room->line) - 1 - held)) > 0) {
 		char *begin = line, *end;
 
 		line[held + (size_t)got] = '\0';
@@ -114,7 +127,7 @@ static bool own_path(char path[PATH_MAX])
 			dash = parse_number(begin, 16, &low);
 			found = slash && dash && *dash == '-' &&
 				parse_number(dash + 1, 16, &high) && low <= self && self < high &&
-				snprintf(path, PATH_MAX, "%s", slash) < PATH_MAX;
+				snprintf(room->own, PATH_MAX, "%s", slash) < PATH_MAX;
 		}
 		held = strlen(begin);
 		memmove(line, begin, held);
@@ -126,15 +139,14 @@ static bool own_path(char path[PATH_MAX])
 
 /* Makes the new namespace ourselves, with a copy of this library at its head,
  * and gives its number. */
-static bool new_namespace(long *number)
+static bool new_namespace(struct search_room *room, long *number)
 {
-	char path[PATH_MAX];
 	Dl_info info;
 	Lmid_t id;
 	void *handle = NULL;
 
-	if (own_path(path))
-		handle = loader_get()->mopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+	if (own_path(room))
+		handle = loader_get()->mopen(LM_ID_NEWLM, room->own, RTLD_NOW | RTLD_LOCAL);
 	if (!handle && dladdr((void *)new_namespace, &info))
 		handle = loader_get()->mopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
 	if (!handle || dlinfo(handle, RTLD_DI_LMID, &id)) {
@@ -146,10 +158,9 @@ static bool new_namespace(long *number)
 	return true;
 }
 
-static void prepare_namespace(struct door_call *call, const char *file)
+static void prepare_namespace(struct search_room *room, struct door_call *call, const char *file)
 {
 	const int mode = (int)(long)call->arg[2];
-	char path[PATH_MAX];
 	struct library *library;
 	struct link_map *map;
 	Dl_info info;
@@ -160,15 +171,15 @@ static void prepare_namespace(struct door_call *call, const char *file)
 	if (strchr(file, '/') && access(file, R_OK))
 		return;
 	if (id == LM_ID_NEWLM) {
-		if (!new_namespace(&id))
+		if (!new_namespace(room, &id))
 			return;
 		call->arg[0] = int_to_arg(id);
 	}
-	if (mode & RTLD_DEEPBIND && search_reaches_driver(call->caller, file))
+	if (mode & RTLD_DEEPBIND && search_reach(room, file) == REACH_NAMED)
 		call->arg[2] = int_to_arg(mode & ~RTLD_DEEPBIND);
 
-	library = target(call->caller, file, path);
-	handle = library ? loader_get()->mopen(id, path,
+	library = target(room, file);
+	handle = library ? loader_get()->mopen(id, room->path,
 					       RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD))
 			 : NULL;
 	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info))
@@ -200,6 +211,7 @@ bool door_dlopen(struct door_call *call)
 bool door_dlmopen(struct door_call *call)
 {
 	const char *const file = call->arg[1];
+	struct search_room *room;
 	int cancel, keep;
 
 	call->result = (void *)loader_get()->mopen;
@@ -207,10 +219,12 @@ bool door_dlmopen(struct door_call *call)
 		return false;
 	keep = errno;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if ((long)call->arg[0] == LM_ID_BASE)
+	if ((long)call->arg[0] == LM_ID_BASE) {
 		prepare(call, file, &call->arg[2]);
-	else
-		prepare_namespace(call, file);
+	} else if ((room = search_begin(call->caller))) {
+		prepare_namespace(room, call, file);
+		search_end(room);
+	}
 	dlerror();
 	pthread_setcancelstate(cancel, &cancel);
 	errno = keep;

@@ -16,6 +16,36 @@
 #define DEEPEST 8     /* dependencies of dependencies of ... */
 #define FILES_MOST 64 /* that are read for one answer */
 
+struct search {
+	struct search_room room; /* first */
+	const void *caller;
+	int files;
+	char folder[PATH_MAX];
+	char paths[DEEPEST + 1][PATH_MAX];
+#ifdef __GLIBC__
+	union {
+		Dl_serinfo info;
+		char space[16384];
+	} linker;
+#endif
+};
+
+struct search_room *search_begin(const void *caller)
+{
+	struct search *const search = mmap(NULL, sizeof(*search), PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (search == MAP_FAILED)
+		return NULL;
+	search->caller = caller;
+	return &search->room;
+}
+
+void search_end(struct search_room *room)
+{
+	munmap(room, sizeof(struct search));
+}
+
 /* A file mapped to be read, and the parts of its dynamic section. Offsets are
  * checked against its size. */
 struct file {
@@ -120,11 +150,11 @@ static bool join(char path[PATH_MAX], const char *folder, size_t length, const c
 
 /* A run path as the file has it: folders apart by ':', $ORIGIN the folder of
  * `origin`. Others are left out. */
-static bool search_run_path(const char *folders, const char *origin, const char *file,
-			    char path[PATH_MAX])
+static bool search_run_path(struct search *search, const char *folders, const char *origin,
+			    const char *file, char path[PATH_MAX])
 {
 	const char *const slash = strrchr(origin, '/');
-	char folder[PATH_MAX];
+	char *const folder = search->folder;
 
 	while (folders && *folders) {
 		const size_t length = strcspn(folders, ":");
@@ -135,10 +165,10 @@ static bool search_run_path(const char *folders, const char *origin, const char 
 			skip = 7;
 		else if (!strncmp(folders, "${ORIGIN}", 9))
 			skip = 9;
-		n = snprintf(folder, sizeof(folder), "%.*s%.*s",
+		n = snprintf(folder, PATH_MAX, "%.*s%.*s",
 			     skip ? (int)(slash ? slash - origin : 1) : 0, slash ? origin : ".",
 			     (int)(length - skip), folders + skip);
-		if (n > 0 && n < (int)sizeof(folder) && !strchr(folder, '$') &&
+		if (n > 0 && n < PATH_MAX && !strchr(folder, '$') &&
 		    join(path, folder, (size_t)n, file))
 			return true;
 		folders += length + (folders[length] == ':');
@@ -155,22 +185,20 @@ static bool is_default(const char *folder)
 
 /* The search path that the dynamic linker itself gives for the caller; `defaults`:
  * its default folders too. */
-static bool search_linker(const void *caller, const char *file, bool defaults, char path[PATH_MAX])
+static bool search_linker(struct search *search, const char *file, bool defaults,
+			  char path[PATH_MAX])
 {
 #ifdef __GLIBC__
-	union {
-		Dl_serinfo info;
-		char space[16384];
-	} buffer;
+	Dl_serinfo *const folders = &search->linker.info;
 	struct link_map *map = NULL;
 	Dl_info info;
 
-	if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
-	    dlinfo(map, RTLD_DI_SERINFOSIZE, &buffer.info) ||
-	    buffer.info.dls_size > sizeof(buffer) || dlinfo(map, RTLD_DI_SERINFO, &buffer.info))
+	if (!dladdr1(search->caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+	    dlinfo(map, RTLD_DI_SERINFOSIZE, folders) ||
+	    folders->dls_size > sizeof(search->linker) || dlinfo(map, RTLD_DI_SERINFO, folders))
 		return false;
-	for (unsigned i = 0; i < buffer.info.dls_cnt; i++) {
-		const Dl_serpath *const folder = &buffer.info.dls_serpath[i];
+	for (unsigned i = 0; i < folders->dls_cnt; i++) {
+		const Dl_serpath *const folder = &folders->dls_serpath[i];
 
 		if ((defaults || !is_default(folder->dls_name)) &&
 		    join(path, folder->dls_name, strlen(folder->dls_name), file))
@@ -180,9 +208,9 @@ static bool search_linker(const void *caller, const char *file, bool defaults, c
 	return false;
 }
 
-bool search_caller(const void *caller, const char *file, char path[PATH_MAX])
+bool search_caller(struct search_room *room, const char *file)
 {
-	return search_linker(caller, file, false, path);
+	return search_linker((struct search *)room, file, false, room->path);
 }
 
 /* The linker's cache, the format that glibc has written since 2.2. */
@@ -255,7 +283,7 @@ struct library *search_is_driver(const char *path)
 	return library;
 }
 
-unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
+unsigned search_needs_driver(struct search_room *room, const char *path)
 {
 	unsigned needs = 0;
 	struct file file;
@@ -270,9 +298,10 @@ unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
 		if (!library)
 			continue;
 		folders = value(&file, DT_RUNPATH);
-		if (!search_run_path(folders ? folders : value(&file, DT_RPATH), path, name,
-				     found[library - libraries]))
-			found[library - libraries][0] = '\0';
+		if (!search_run_path((struct search *)room,
+				     folders ? folders : value(&file, DT_RPATH), path, name,
+				     room->needed[library - libraries]))
+			room->needed[library - libraries][0] = '\0';
 		needs |= 1u << (library - libraries);
 	}
 	file_close(&file);
@@ -281,7 +310,7 @@ unsigned search_needs_driver(const char *path, char found[][PATH_MAX])
 
 /* As the linker searches: run path of who needs it, the caller's path, the
  * cache, the default folders. */
-static bool find(const void *caller, const char *name, const struct file *parent,
+static bool find(struct search *search, const char *name, const struct file *parent,
 		 char path[PATH_MAX])
 {
 	const char *folders = parent ? value(parent, DT_RUNPATH) : NULL;
@@ -290,38 +319,57 @@ static bool find(const void *caller, const char *name, const struct file *parent
 		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
 	if (!folders && parent)
 		folders = value(parent, DT_RPATH);
-	return (folders && search_run_path(folders, parent->path, name, path)) ||
-	       search_linker(caller, name, false, path) || search_cache(name, path) ||
-	       search_linker(caller, name, true, path);
+	return (folders && search_run_path(search, folders, parent->path, name, path)) ||
+	       search_linker(search, name, false, path) || search_cache(name, path) ||
+	       search_linker(search, name, true, path);
 }
 
-static bool reaches(const void *caller, const char *name, const struct file *parent, int depth,
-		    int *files)
+/* By what the file itself holds. */
+static enum reach holds(const struct file *file)
 {
-	bool answer = library_named(name) != NULL;
-	char path[PATH_MAX];
+	for (int i = 0; i < LIBRARIES; i++)
+		if (memmem(file->map, file->bytes, libraries[i].stem, strlen(libraries[i].stem)))
+			return REACH_NAMED;
+	/* the ends of names may be shared: "x_dlopen" is one for "dlopen" too */
+	if (memmem(file->strings, file->string_bytes, "dlopen", sizeof("dlopen")) ||
+	    memmem(file->strings, file->string_bytes, "dlmopen", sizeof("dlmopen")))
+		return REACH_PERHAPS;
+	return REACH_NOT;
+}
+
+static enum reach reaches(struct search *search, const char *name, const struct file *parent,
+			  int depth)
+{
+	char *const path = search->paths[depth];
+	enum reach answer;
 	struct file file;
 
-	if (answer || depth > DEEPEST || ++*files > FILES_MOST)
-		return answer;
-	if (!find(caller, name, parent, path) || !file_open(&file, path))
-		return false;
+	if (library_named(name))
+		return REACH_NAMED;
+	if (loader_is_libc_name(name))
+		return REACH_NOT;
+	if (depth == DEEPEST || ++search->files > FILES_MOST ||
+	    !find(search, name, parent, path) || !file_open(&file, path))
+		return REACH_PERHAPS;
 
-	for (int i = 0; i < LIBRARIES && !answer; i++)
-		answer = memmem(file.map, file.bytes, libraries[i].stem,
-				strlen(libraries[i].stem)) != NULL;
-	for (size_t i = 0; i < file.entries && file.dynamic[i].d_tag != DT_NULL && !answer; i++) {
+	answer = holds(&file);
+	for (size_t i = 0; i < file.entries && file.dynamic[i].d_tag != DT_NULL &&
+			   answer != REACH_NAMED;
+	     i++) {
 		const char *const need = needed(&file, i);
+		const enum reach other = need ? reaches(search, need, &file, depth + 1) : REACH_NOT;
 
-		answer = need && reaches(caller, need, &file, depth + 1, files);
+		if (other > answer)
+			answer = other;
 	}
 	file_close(&file);
 	return answer;
 }
 
-bool search_reaches_driver(const void *caller, const char *file)
+enum reach search_reach(struct search_room *room, const char *file)
 {
-	int files = 0;
+	struct search *const search = (struct search *)room;
 
-	return reaches(caller, file, NULL, 0, &files);
+	search->files = 0;
+	return reaches(search, file, NULL, 0);
 }
