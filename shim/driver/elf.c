@@ -218,6 +218,28 @@ ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name)
 	return index ? &image->symtab[index] : NULL;
 }
 
+unsigned elf_versions(const struct elf_image *image, const char *name, ElfW(Sym) *found[],
+		      unsigned most)
+{
+	const uint32_t *const gnu = image->gnu_hash;
+	const uint32_t *const table = gnu ? gnu : image->sysv_hash;
+	const uint32_t buckets = table ? table[0] : 0;
+	const uint32_t *bucket = table + 2, *chain;
+	unsigned count = 0;
+
+	if (gnu)
+		bucket = gnu + 4 + gnu[2] * (sizeof(ElfW(Addr)) / sizeof(*gnu));
+	chain = bucket + buckets;
+	for (uint32_t b = 0; b < buckets; b++)
+		for (uint32_t i = bucket[b]; i; i = gnu ? i + 1 : chain[i]) {
+			if (count < most && match(image, i, name))
+				found[count++] = &image->symtab[i];
+			if (gnu && chain[i - gnu[1]] & 1)
+				break;
+		}
+	return count;
+}
+
 void *elf_address(const struct elf_image *image, const ElfW(Sym) *symbol)
 {
 	void *const address = (void *)(image->base +

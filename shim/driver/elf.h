@@ -53,6 +53,9 @@ bool elf_holds(const struct elf_image *image, const void *address);
 /* The definition that dlsym would find in this very object, the default
  * version first; NULL: none. */
 ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name);
+/* The same in every version, at most `most` of them. Gives their number. */
+unsigned elf_versions(const struct elf_image *image, const char *name, ElfW(Sym) *found[],
+		      unsigned most);
 void *elf_address(const struct elf_image *image, const ElfW(Sym) *symbol);
 
 /* Is `name` (a SONAME or file name without folder) the one that `stem` begins, as "libcuda.so" does

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "driver/copies.h"
+#include "driver/cover.h"
 #include "driver/door.h"
 #include "driver/library.h"
 #include "driver/loader.h"
@@ -76,8 +77,9 @@ static void prepare_in(struct search_room *room, const char *file, void **flags)
 		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
 		return;
 	}
-	if (mode & RTLD_DEEPBIND && search_reach(room, file) == REACH_NAMED) {
-		log_debug("%s is opened without RTLD_DEEPBIND, because it names the driver", file);
+	/* What opens the driver by a name that no file holds binds past us too. */
+	if (mode & RTLD_DEEPBIND && (!cover_libc() || search_reach(room, file) == REACH_NAMED)) {
+		log_debug("%s is opened without RTLD_DEEPBIND, which may lead past the cap", file);
 		*flags = int_to_arg(mode & ~RTLD_DEEPBIND);
 	}
 	if (!strchr(file, '/'))
@@ -93,6 +95,8 @@ static void prepare(struct door_call *call, const char *file, void **flags)
 {
 	struct search_room *room;
 
+	if (loader_is_libc_name(file))
+		cover_libc(); /* for who goes on to look into it himself */
 	if (!strchr(file, '/') && !library_named(file) && !((long)*flags & RTLD_DEEPBIND))
 		return; /* the usual case */
 	room = search_begin(call->caller);
@@ -114,7 +118,8 @@ static bool own_path(struct search_room *room)
 	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	bool found = false;
 
-	while (fd >= 0 && !found && (got = read(fd, line + held, sizeof(room->line) - 1 - held)) > 0) {
+	while (fd >= 0 && !found &&
+	       (got = read(fd, line + held, sizeof(room->line) - 1 - held)) > 0) {
 		char *begin = line, *end;
 
 		line[held + (size_t)got] = '\0';

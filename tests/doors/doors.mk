@@ -68,5 +68,5 @@ $(DOORS)/%.so: tests/doors/%.c
 	$(call say,PLUGIN,$@)
 	$(Q)mkdir -p $(@D)
 	$(call plugin)
-TEST_DEPS += $(patsubst %,$(DOORS)/%.so,bundled run_path deep malloc tracer) $(DOORS)/future/libcuda.so.1 $(DOORS)/old/libcuda.so.1
+TEST_DEPS += $(patsubst %,$(DOORS)/%.so,bundled run_path deep malloc tracer secret secret_old) $(DOORS)/future/libcuda.so.1 $(DOORS)/old/libcuda.so.1
 $(BUILD)/tests/preload_door_deepbind_is_kept_for_others: LDLIBS += -rdynamic
