@@ -1,6 +1,7 @@
 /* Copies of this library; see copies.h. */
 #include "driver/copies.h"
 
+#include "driver/cover.h"
 #include "driver/driver.h"
 #include "driver/library.h"
 
@@ -30,10 +31,25 @@ bool copy_adopt(const void *header, const char *path)
 	struct elf_image image;
 	struct library *library;
 
+	if (!header)
+		return cover_libc();
 	if (!elf_image_mapped(&image, header, path))
 		return false;
 	library = library_of(&image);
 	return library && library_adopt(library, &image);
+}
+
+bool copy_cover(const struct link_map *map)
+{
+	struct elf_image image;
+	const int32_t *note;
+	Dl_info info;
+
+	if (!dladdr(map->l_ld, &info) || !elf_image_mapped(&image, info.dli_fbase, map->l_name))
+		return false;
+	note = elf_note(&image, NOTE_OWNER, NOTE_COPY);
+	return note &&
+	       ((__typeof__(&copy_adopt))((uintptr_t)note + (uintptr_t)*note))(NULL, NULL);
 }
 
 static bool first_step(const struct elf_image *image, void *arg)

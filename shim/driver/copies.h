@@ -22,4 +22,7 @@ bool copy_aside(void);
  * driver of that namespace at `header`; NULL: there is no copy, or it does not know that driver. */
 void *copy_lookup(const void *address, const void *header, const char *name);
 
+/* Has the copy of this library that `map` is cover its namespace's C library (cover.h). */
+bool copy_cover(const struct link_map *map);
+
 #endif

@@ -142,53 +142,67 @@ static bool own_path(struct search_room *room)
 	return found;
 }
 
-/* Makes the new namespace ourselves, with a copy of this library at its head,
- * and gives its number. */
-static bool new_namespace(struct search_room *room, long *number)
+/* Puts a copy of this library into the namespace, a new one at its head, and gives its number.
+ * NULL: it cannot be done. */
+static const struct link_map *copy_into(struct search_room *room, long *number)
 {
+	static bool said;
+	struct link_map *map = NULL;
 	Dl_info info;
 	Lmid_t id;
 	void *handle = NULL;
 
 	if (own_path(room))
-		handle = loader_get()->mopen(LM_ID_NEWLM, room->own, RTLD_NOW | RTLD_LOCAL);
-	if (!handle && dladdr((void *)new_namespace, &info))
-		handle = loader_get()->mopen(LM_ID_NEWLM, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
-	if (!handle || dlinfo(handle, RTLD_DI_LMID, &id)) {
-		log_warn("cannot load this library into a new namespace: %s",
-			 handle ? "no number" : dlerror());
-		return false;
+		handle = loader_get()->mopen(*number, room->own, RTLD_NOW | RTLD_LOCAL);
+	if (!handle && dladdr((void *)copy_into, &info))
+		handle = loader_get()->mopen(*number, info.dli_fname, RTLD_NOW | RTLD_LOCAL);
+	if (!handle || dlinfo(handle, RTLD_DI_LMID, &id) ||
+	    dlinfo(handle, RTLD_DI_LINKMAP, &map) || (!copy_cover(map) && map->l_prev)) {
+		if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+			log_warn("cannot load this library into another namespace, and what "
+				 "names the driver is refused there: %s",
+				 handle ? "it is not whole there" : dlerror());
+		return NULL;
 	}
 	*number = id;
-	return true;
+	return map;
 }
 
-static void prepare_namespace(struct search_room *room, struct door_call *call, const char *file)
+/* False: refused. */
+static bool prepare_namespace(struct search_room *room, struct door_call *call, const char *file)
 {
 	const int mode = (int)(long)call->arg[2];
 	struct library *library;
+	const struct link_map *copy;
 	struct link_map *map;
+	enum reach reach;
 	Dl_info info;
 	void *handle;
 	long id = (long)call->arg[0];
 
 	/* There are only 16 namespaces: none for a file that is not there. */
 	if (strchr(file, '/') && access(file, R_OK))
-		return;
-	if (id == LM_ID_NEWLM) {
-		if (!new_namespace(room, &id))
-			return;
-		call->arg[0] = int_to_arg(id);
-	}
-	if (mode & RTLD_DEEPBIND && search_reach(room, file) == REACH_NAMED)
+		return true;
+	library = target(room, file);
+	reach = library ? REACH_NAMED : search_reach(room, file);
+	if (reach == REACH_NOT)
+		return true; /* a copy would take static TLS, and never leave */
+	copy = copy_into(room, &id);
+	if (!copy)
+		return reach != REACH_NAMED;
+	call->arg[0] = int_to_arg(id);
+	/* Where others were first, what is linked with the driver would be bound past the copy. */
+	if (!library && reach == REACH_NAMED && copy->l_prev)
+		return false;
+	if (mode & RTLD_DEEPBIND && reach == REACH_NAMED)
 		call->arg[2] = int_to_arg(mode & ~RTLD_DEEPBIND);
 
-	library = target(room, file);
 	handle = library ? loader_get()->mopen(id, room->path,
 					       RTLD_NOW | RTLD_LOCAL | (mode & RTLD_NOLOAD))
 			 : NULL;
 	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && dladdr(map->l_ld, &info))
 		copy_lookup(map->l_ld, info.dli_fbase, row_name(library, &library->rows[0]));
+	return true;
 }
 
 static bool skip(const struct door_call *call, const char *file)
@@ -217,6 +231,7 @@ bool door_dlmopen(struct door_call *call)
 {
 	const char *const file = call->arg[1];
 	struct search_room *room;
+	bool refused = false;
 	int cancel, keep;
 
 	call->result = (void *)loader_get()->mopen;
@@ -226,12 +241,18 @@ bool door_dlmopen(struct door_call *call)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if ((long)call->arg[0] == LM_ID_BASE) {
 		prepare(call, file, &call->arg[2]);
-	} else if ((room = search_begin(call->caller))) {
-		prepare_namespace(room, call, file);
-		search_end(room);
+	} else {
+		room = search_begin(call->caller);
+		refused = !room || !prepare_namespace(room, call, file);
+		if (room)
+			search_end(room);
 	}
 	dlerror();
+	if (refused) {
+		call->result = NULL;
+		loader_get()->sym(RTLD_NEXT, "(refused by cuquota)"); /* for dlerror */
+	}
 	pthread_setcancelstate(cancel, &cancel);
 	errno = keep;
-	return false;
+	return refused;
 }
