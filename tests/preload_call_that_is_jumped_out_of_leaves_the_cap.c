@@ -1,6 +1,7 @@
 /*
- * A signal handler may jump out of an allocation for good, as interpreters do. What that call had
- * charged stays charged, and the thread's later allocations are counted as ever.
+ * A signal handler may jump out of a call of the driver for good, as interpreters do, or allocate in
+ * the middle of one. What a call that was left had charged stays charged, and all later calls of
+ * the thread are counted as ever and wait for nothing, from however deep in the stack they come.
  */
 #include "client.h"
 
@@ -9,47 +10,131 @@
 #include <sys/time.h>
 
 #define MIB ((size_t)1 << 20)
+#define EACH (64 * MIB)
 
 static sigjmp_buf out;
+static CUcontext other;
+static CUmemGenericAllocationHandle handle;
+static unsigned in_handler;
+
+static unsigned fill(void)
+{
+	CUdeviceptr pointer;
+	unsigned count = 0;
+
+	while (count < 100 && CU(cuMemAlloc_v2)(&pointer, EACH) == CUDA_SUCCESS)
+		count++;
+	return count;
+}
 
 static void jump(int signal)
 {
 	siglongjmp(out, signal);
 }
 
-/* The driver sleeps in managed allocations; the timer ends the call from without. */
-static void leave_an_allocation(void)
+static void allocate(int signal)
 {
-	const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+	(void)signal;
+	in_handler += fill();
+}
+
+static void managed(void)
+{
 	CUdeviceptr pointer;
 
+	CU(cuMemAllocManaged)
+	(&pointer, EACH, CU_MEM_ATTACH_GLOBAL);
+}
+
+static void release(void)
+{
+	CU(cuMemRelease)
+	(handle);
+}
+
+static void destroy(void)
+{
+	CU(cuCtxDestroy_v2)
+	(other);
+}
+
+static void interrupted(void (*call)(void), void (*handler)(int))
+{
+	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+
+	signal(SIGALRM, handler);
+	CHECK_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	call();
+}
+
+static void left(void (*call)(void))
+{
 	if (sigsetjmp(out, 1))
 		return;
-	CHECK_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
-	CU(cuMemAllocManaged)
-	(&pointer, 100 * MIB, CU_MEM_ATTACH_GLOBAL);
+	interrupted(call, jump);
 	FAIL("the driver did not sleep");
+}
+
+static __attribute__((noinline)) unsigned deeper(unsigned frames)
+{
+	volatile char frame[4096];
+	unsigned count;
+
+	frame[0] = (char)frames;
+	count = frames ? deeper(frames - 1) : fill();
+	return count + (unsigned)(frame[0] & 0);
+}
+
+/* Frees what is there by the end of its context, and makes a new one. */
+static size_t room_anew(CUcontext *context)
+{
+	if (*context)
+		CHECK_EQ(CU(cuCtxDestroy_v2)(*context), CUDA_SUCCESS);
+	CHECK_EQ(CU(cuCtxCreate_v2)(context, 0, 0), CUDA_SUCCESS);
+	return free_now();
 }
 
 int main(int argc, char **argv)
 {
-	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=1G", "SIMGPU_DEVICES=24G",
-				   "SIMGPU_CONTEXT=100M", "SIMGPU_DELAY=cuMemAllocManaged:20s",
-				   NULL};
-	CUdeviceptr first, pointer;
-	CUcontext context;
-	size_t before, taken = 0;
+	const char *const env[] = {
+		"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=100M",
+		"SIMGPU_DELAY=cuMemAllocManaged:100ms,cuMemRelease:100ms,cuCtxDestroy_v2>100ms",
+		NULL};
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
+	CUcontext context = NULL;
+	size_t room;
 
 	start_capped(argv, env);
 	CHECK_EQ(CU(cuInit)(0), CUDA_SUCCESS);
-	CHECK_EQ(CU(cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
-	CHECK_EQ(CU(cuMemAlloc_v2)(&first, 100 * MIB), CUDA_SUCCESS);
-	before = free_now();
-	signal(SIGALRM, jump);
-	leave_an_allocation();
-	CHECK_EQ(before - free_now(), 100 * MIB);
-	while (CU(cuMemAlloc_v2)(&pointer, 100 * MIB) == CUDA_SUCCESS && taken < 2048 * MIB)
-		taken += 100 * MIB;
-	CHECK_EQ(taken, (before - 100 * MIB) / (100 * MIB) * (100 * MIB));
+
+	room = room_anew(&context);
+	left(managed);
+	CHECK_EQ(room - free_now(), EACH);
+	CHECK_EQ(deeper(8), (unsigned)((room - EACH) / EACH));
+
+	room = room_anew(&context) / EACH;
+	interrupted(managed, allocate);
+	CHECK(in_handler <= room && in_handler + 1 >= room);
+	CHECK_EQ(fill() + in_handler, (unsigned)room - 1);
+
+	room_anew(&context);
+	CHECK_EQ(CU(cuMemCreate)(&handle, EACH, &prop, 0), CUDA_SUCCESS);
+	left(release);
+	room = free_now();
+	CHECK_EQ(CU(cuMemCreate)(&handle, EACH, &prop, 0), CUDA_SUCCESS);
+	CHECK_EQ(room - free_now(), EACH);
+	CHECK_EQ(CU(cuMemRelease)(handle), CUDA_SUCCESS);
+	CHECK_EQ(deeper(8), (unsigned)(room / EACH));
+
+	room_anew(&context);
+	CHECK_EQ(CU(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+	left(destroy);
+	CHECK_EQ(CU(cuCtxSetCurrent)(context), CUDA_SUCCESS);
+	room = free_now();
+	CHECK_EQ(CU(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+	CHECK(free_now() < room);
+	room = free_now();
+	CHECK_EQ(deeper(8), (unsigned)(room / EACH));
 	return 0;
 }

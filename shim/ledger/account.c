@@ -302,6 +302,9 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 		uint32_t credit;
 		uint64_t word;
 
+		/* What is granted in a slot that was forgotten counts for nobody. */
+		if (!member_owns(member))
+			return -ESTALE;
 		adopt_epoch(member);
 		if (account_charge_credit(member, units))
 			return 0;

@@ -66,8 +66,8 @@ static inline bool account_charge_credit(struct member *member, uint32_t units)
 int account_grow(struct member *member, uint32_t units, struct refusal *refusal);
 
 /*
- * Move `units` of 64 KiB into the account. 0, or -EDQUOT with the reason in `refusal` (may be
- * NULL). Before it refuses it forgets the dead and takes back idle credit.
+ * Move `units` of 64 KiB into the account. 0; -EDQUOT with the reason in `refusal` (may be NULL);
+ * -ESTALE where the slot is no longer ours. Before it refuses it forgets the dead and takes back idle credit.
  */
 static inline int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
 {

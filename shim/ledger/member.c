@@ -324,14 +324,6 @@ int member_join(struct member *member, const struct segment *segment,
 	return 0;
 }
 
-static bool is_own(const struct member *member)
-{
-	const struct cuquota_slot *slot = segment_slot(member->segment, member->slot);
-
-	return __atomic_load_n(&slot->gen, __ATOMIC_SEQ_CST) == member->gen &&
-	       __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED;
-}
-
 void member_leave(struct member *member)
 {
 	const struct segment *segment = member->segment;
@@ -345,7 +337,7 @@ void member_leave(struct member *member)
 	 * about to forget it. Nor is the page unmapped then: an application that unmapped it may
 	 * have put something else there.
 	 */
-	own = is_own(member) && life_test(segment, &file, member->slot) == LIFE_ALIVE;
+	own = member_owns(member) && life_test(segment, &file, member->slot) == LIFE_ALIVE;
 	life_close(&file);
 	__atomic_store_n(&member->segment, NULL, __ATOMIC_RELEASE);
 	if (own)
@@ -361,7 +353,7 @@ bool member_is_current(const struct member *member)
 	struct life_file file = LIFE_FILE_CLOSED;
 	bool alive;
 
-	if (!is_own(member))
+	if (!member_owns(member))
 		return false;
 	alive = life_test(member->segment, &file, member->slot) == LIFE_ALIVE;
 	life_close(&file);
@@ -373,12 +365,12 @@ int member_revive(struct member *member)
 	struct life_file file = LIFE_FILE_CLOSED;
 	int rc = 0;
 
-	if (!is_own(member) || !segment_is_linked(member->segment))
+	if (!member_owns(member) || !segment_is_linked(member->segment))
 		return -ESTALE;
 	if (life_test(member->segment, &file, member->slot) != LIFE_ALIVE)
 		rc = life_revive(member->segment, member->slot, &member->life);
 	life_close(&file);
 	/* A forgetter that came first has emptied the slot by now: the byte is free again, but the
 	 * place is lost. */
-	return rc || !is_own(member) ? -ESTALE : 0;
+	return rc || !member_owns(member) ? -ESTALE : 0;
 }

@@ -44,6 +44,14 @@ void member_leave(struct member *member);
 /* Is the place still ours: same generation, life byte ours, path names the file? Ask it at most
  * once a second. */
 bool member_is_current(const struct member *member);
+/* Is the slot still ours, as far as the ledger tells? Whoever seemed dead may be forgotten. */
+static inline bool member_owns(const struct member *member)
+{
+	const struct cuquota_slot *const slot = member->place;
+
+	return __atomic_load_n(&slot->gen, __ATOMIC_SEQ_CST) == member->gen &&
+	       __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED;
+}
 /* Take a lost life byte again on the same slot. 0, or -ESTALE: the place is lost, leave it alone
  * and join anew. */
 int member_revive(struct member *member);

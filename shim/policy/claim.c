@@ -72,8 +72,8 @@ static CUresult charge(struct claim *claim, enum family family)
 	return CUDA_SUCCESS;
 }
 
-CUresult claim_open(struct claim *claim, enum family family, const struct device *device,
-		    size_t bytes)
+CUresult claim_open_from(const void *caller, struct claim *claim, enum family family,
+			 const struct device *device, size_t bytes)
 {
 	CUresult rc;
 
@@ -84,7 +84,7 @@ CUresult claim_open(struct claim *claim, enum family family, const struct device
 	claim->family = (uint8_t)family;
 	claim->tokens = 0;
 	claim->small = claim->spare = claim->aside = claim->excess = claim->moving = false;
-	if (__builtin_expect(!process_entered(), 0)) {
+	if (__builtin_expect(!process_entered(caller), 0)) {
 		claim->device = NULL;
 		claim->aside = true;
 		return CUDA_SUCCESS;
@@ -343,11 +343,11 @@ static bool take_certain(uint64_t pointer)
 	return take(pointer, true);
 }
 
-void release_open(struct release *release, CUdeviceptr pointer)
+void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer)
 {
 	release->pointer = pointer;
 	release->watched = NULL;
-	release->ours = process_entered() && process_mode() == PROCESS_READY;
+	release->ours = process_entered(caller) && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
 	if (release->ours)
 		shard_expect(pointer); /* so that it comes while the driver is at work */

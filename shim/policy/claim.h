@@ -52,13 +52,19 @@ struct claim {
 	bool moving;
 };
 
+/* `caller`: what the hook returns to, see process.h; so in all that begin a call of ours. */
+CUresult claim_open_from(const void *caller, struct claim *claim, enum family family,
+			 const struct device *device, size_t bytes);
 /*
  * Charge an allocation of `bytes` before the driver is asked for it. CUDA_SUCCESS, or the code to
  * return: CUDA_ERROR_OUT_OF_MEMORY when refused (explained on one line), CUDA_ERROR_NOT_PERMITTED.
  * Without a device the driver is to be asked all the same, so that its own code is returned.
  */
-CUresult claim_open(struct claim *claim, enum family family, const struct device *device,
-		    size_t bytes);
+static inline __attribute__((always_inline)) CUresult
+claim_open(struct claim *claim, enum family family, const struct device *device, size_t bytes)
+{
+	return claim_open_from(__builtin_return_address(0), claim, family, device, bytes);
+}
 
 /* Is the driver to be asked again? Only when it refused for want of memory that a dead process has
  * just left. */
@@ -84,7 +90,12 @@ struct release {
 	bool ours; /* this process counts */
 	bool moving;
 };
-void release_open(struct release *release, CUdeviceptr pointer);
+void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer);
+static inline __attribute__((always_inline)) void release_open(struct release *release,
+							       CUdeviceptr pointer)
+{
+	release_open_from(__builtin_return_address(0), release, pointer);
+}
 CUresult release_close(struct release *release, CUresult rc);
 
 /* Refund all blocks of an ended context. */

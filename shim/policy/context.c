@@ -13,12 +13,12 @@
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
+#include "policy/turn.h"
 
 #include "base/devices.h"
 #include "base/wiped.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -37,8 +37,8 @@ struct context {
 
 /* Of one device. */
 struct home {
-	pthread_mutex_t making; /* while a context is made or dropped; the lock guards the rest */
-	uint32_t primary;	/* serial of the primary context, 0 while there is none */
+	struct turn making; /* while a context is made or dropped; the lock guards the rest */
+	uint32_t primary;   /* serial of the primary context, 0 while there is none */
 	uint32_t primary_units;
 	uint8_t primary_seat;
 	uint32_t count; /* contexts, the primary one included */
@@ -67,7 +67,11 @@ static struct home *home_of(const struct device *device)
 
 int context_start(void)
 {
-	return wiped_once(&memory, sizeof(struct contexts)) ? 0 : -ENOMEM;
+	if (!wiped_once(&memory, sizeof(struct contexts)))
+		return -ENOMEM;
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		turn_start(&contexts()->home[i].making);
+	return 0;
 }
 
 static struct context *find(CUcontext handle)
@@ -92,8 +96,7 @@ uint32_t context_serial_of(CUcontext handle, const struct device *device)
 
 static void lock_home(struct context_change *change)
 {
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &change->cancel);
-	pthread_mutex_lock(&home_of(change->device)->making);
+	change->cancel = turn_take(&home_of(change->device)->making);
 	change->moving = quiet_move();
 }
 
@@ -101,14 +104,14 @@ static void unlock_home(struct context_change *change)
 {
 	quiet_moved(change->moving);
 	cost_end(change);
-	pthread_mutex_unlock(&home_of(change->device)->making);
-	pthread_setcancelstate(change->cancel, NULL);
+	turn_give(&home_of(change->device)->making, change->cancel);
 }
 
 /* A call that the driver makes of itself, through a hook, has no device: nothing is done for it. */
-static void begin(struct context_change *change, enum context_call call, CUdevice ordinal)
+static inline __attribute__((always_inline)) void
+begin(const void *caller, struct context_change *change, enum context_call call, CUdevice ordinal)
 {
-	const bool nested = !process_entered();
+	const bool nested = !process_entered(caller);
 
 	*change = (struct context_change){
 		.ordinal = ordinal, .call = call, .nested = nested, .turn = -1};
@@ -116,12 +119,13 @@ static void begin(struct context_change *change, enum context_call call, CUdevic
 		change->device = device_at(ordinal);
 }
 
-CUresult context_make(struct context_change *change, enum context_call call, CUdevice ordinal)
+CUresult context_make_from(const void *caller, struct context_change *change,
+			   enum context_call call, CUdevice ordinal)
 {
 	const struct home *home;
 	CUresult rc;
 
-	begin(change, call, ordinal);
+	begin(caller, change, call, ordinal);
 	rc = state_permits();
 	if (rc == CUDA_SUCCESS && change->device) {
 		lock_home(change);
@@ -282,9 +286,9 @@ static void ended(const struct device *device, uint32_t serial, uint8_t seat, ui
 	seat_count(device, CUQUOTA_CONTEXT, -(int64_t)units - spare);
 }
 
-void context_release(struct context_change *change, CUdevice ordinal)
+void context_release_from(const void *caller, struct context_change *change, CUdevice ordinal)
 {
-	begin(change, CONTEXT_RELEASE, ordinal);
+	begin(caller, change, CONTEXT_RELEASE, ordinal);
 	if (change->device)
 		lock_home(change);
 }
@@ -333,9 +337,10 @@ static void lock_context(struct context_change *change, CUcontext handle)
 	}
 }
 
-void context_begin(struct context_change *change, enum context_call call, CUcontext handle)
+void context_begin_from(const void *caller, struct context_change *change, enum context_call call,
+			CUcontext handle)
 {
-	begin(change, call, 0);
+	begin(caller, change, call, 0);
 	if (process_mode() == PROCESS_READY && !change->nested &&
 	    (handle || real.cuCtxGetCurrent(&handle) == CUDA_SUCCESS))
 		lock_context(change, handle);

@@ -47,24 +47,44 @@ struct context_change {
  *	if (rc == CUDA_SUCCESS)
  *		rc = context_made(&change, real.cuDevicePrimaryCtxRetain(pctx, device), pctx);
  */
-CUresult context_make(struct context_change *change, enum context_call call, CUdevice ordinal);
+CUresult context_make_from(const void *caller, struct context_change *change,
+			   enum context_call call, CUdevice ordinal);
+static inline __attribute__((always_inline)) CUresult
+context_make(struct context_change *change, enum context_call call, CUdevice ordinal)
+{
+	return context_make_from(__builtin_return_address(0), change, call, ordinal);
+}
 CUresult context_made(struct context_change *change, CUresult rc, const CUcontext *context);
 
 /* The same around a call that may drop the primary context of `ordinal`. */
-void context_release(struct context_change *change, CUdevice ordinal);
+void context_release_from(const void *caller, struct context_change *change, CUdevice ordinal);
+static inline __attribute__((always_inline)) void context_release(struct context_change *change,
+								  CUdevice ordinal)
+{
+	context_release_from(__builtin_return_address(0), change, ordinal);
+}
 CUresult context_released(struct context_change *change, CUresult rc);
 
 /* Around cuCtxDestroy and cuCtxDetach of `context`, and cuCtxAttach (NULL: the current one). */
-void context_begin(struct context_change *change, enum context_call call, CUcontext context);
-static inline void context_destroy(struct context_change *change, CUcontext context)
+void context_begin_from(const void *caller, struct context_change *change, enum context_call call,
+			CUcontext context);
+static inline __attribute__((always_inline)) void
+context_begin(struct context_change *change, enum context_call call, CUcontext context)
+{
+	context_begin_from(__builtin_return_address(0), change, call, context);
+}
+static inline __attribute__((always_inline)) void
+context_destroy(struct context_change *change, CUcontext context)
 {
 	context_begin(change, CONTEXT_DESTROY, context);
 }
-static inline void context_detach(struct context_change *change, CUcontext context)
+static inline __attribute__((always_inline)) void
+context_detach(struct context_change *change, CUcontext context)
 {
 	context_begin(change, CONTEXT_DETACH, context);
 }
-static inline void context_attach(struct context_change *change)
+static inline __attribute__((always_inline)) void
+context_attach(struct context_change *change)
 {
 	context_begin(change, CONTEXT_ATTACH, NULL);
 }

@@ -58,12 +58,12 @@ static void learn(const struct device *device, uint32_t units)
 	__atomic_store_n(&header->context_driver, (uint32_t)driver_version(), __ATOMIC_RELEASE);
 }
 
-static bool nobody_else(const struct device *device)
+static struct account_watch watch_of(const struct device *device)
 {
 	struct account_watch watch;
 
 	account_watch(seat_member(device), &watch);
-	return watch.others == 0;
+	return watch;
 }
 
 /*
@@ -81,9 +81,9 @@ static int take_turn(const struct device *device)
 	while (!known(device) && (turn = life_learn(segment)) == -EAGAIN &&
 	       segment_now_ns() < until)
 		nap_ns(TURN_NAP_NS);
-	if (turn >= 0 && !known(device) && !nobody_else(device))
+	if (turn >= 0 && !known(device) && watch_of(device).others)
 		member_sweep_now(segment);
-	if (turn >= 0 && (known(device) || !nobody_else(device))) {
+	if (turn >= 0 && (known(device) || watch_of(device).others)) {
 		life_settled(turn);
 		turn = -1;
 	}
@@ -100,11 +100,13 @@ void cost_end(struct context_change *change)
 	errno = kept;
 }
 
-/* What is left, if it is less than `wanted`: only a process that can measure afterwards may try
- * with it. */
+/*
+ * What is left, if it is less than `wanted`: only a process that can measure afterwards may try
+ * with it, and for a moment may take more than its limit, alone on the card.
+ */
 static bool charge_rest(struct context_change *change, uint32_t wanted)
 {
-	if (!nobody_else(change->device))
+	if (watch_of(change->device).charged)
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		change->units = account_room(seat_member(change->device));

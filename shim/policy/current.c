@@ -6,6 +6,7 @@
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "base/wiped.h"
+#include "driver/inside.h"
 
 #include <errno.h>
 
@@ -25,6 +26,11 @@ static uint64_t *generation_word(void)
 	return memory;
 }
 
+bool process_returns_inside(const void *caller)
+{
+	return driver_is_inside(caller);
+}
+
 void process_count_thread(void)
 {
 	process_thread.counted = true;
@@ -35,6 +41,7 @@ int current_start(void)
 {
 	if (!wiped_once(&memory, sizeof(uint64_t)))
 		return -ENOMEM;
+	driver_inside_start();
 	/* What a thread remembers from before a fork must not hold in the child: generations of two
 	 * processes differ. */
 	if (!*generation_word())

@@ -45,38 +45,36 @@ static inline enum process_mode process_now(void)
  * interposed) passes: its memory is that of the outer call. True: this is the outer one. Each is
  * undone by process_left.
  *
- * A signal handler may jump out of a call of ours for good. The outer call is over when the
- * stack is as short again as it was then: a call from inside it lies below the frames of the
- * wrapper and of the driver.
+ * Inside is only what returns into the driver's own code. A signal handler may jump out of a call
+ * of ours for good, or allocate above it; a program may switch stacks; a tool may be called back:
+ * all these return elsewhere and count. What a call that was left had begun ends with the next.
  */
-#define PROCESS_FRAMES 64 /* bytes that those frames have at least; wrappers differ by less */
 struct process_thread {
 	uint32_t inside;
-	uintptr_t outer; /* frame of the outermost call */
 	bool counted;	 /* in quiet_threads */
 	uint32_t serial; /* of the context that device_current found last */
 };
 extern __thread struct process_thread process_thread __attribute__((tls_model("initial-exec")));
 void process_count_thread(void);
+/* Does that return address lie in the driver? */
+bool process_returns_inside(const void *caller);
 
-static inline __attribute__((always_inline)) bool process_entered(void)
+/* `caller`: what the hook returns to. */
+static inline __attribute__((always_inline)) bool process_entered(const void *caller)
 {
-	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
 	if (__builtin_expect(!process_thread.counted, 0))
 		process_count_thread();
-	if (__builtin_expect(process_thread.inside && here + PROCESS_FRAMES > process_thread.outer,
-			     0))
-		process_thread.inside = 0;
-	if (__builtin_expect(process_thread.inside++, 0))
+	if (__builtin_expect(process_thread.inside && process_returns_inside(caller), 0)) {
+		process_thread.inside++;
 		return false;
-	process_thread.outer = here;
+	}
+	process_thread.inside = 1;
 	return true;
 }
 
 static inline void process_left(void)
 {
-	process_thread.inside--;
+	process_thread.inside -= process_thread.inside != 0;
 }
 
 /* Place in the table of devices, which entries of the tables here carry. */

@@ -21,6 +21,7 @@
 #define SEATS 4	    /* of a device, in turn: a thread may still be using the one before */
 #define REJOINS 64u /* each leaves a mapping and a descriptor behind */
 #define CHECK_NS 1000000000ull
+#define LOST_TRIES 3
 #define INHERITED 64
 
 struct seats {
@@ -208,16 +209,17 @@ static void rejoin(struct device *device, unsigned index)
 		 device->name);
 }
 
-static void check(const struct device *device)
+/* `lost`: for certain. */
+static void check(const struct device *device, bool lost)
 {
 	struct member *const member = seat_member(device);
 	const uint64_t now = segment_coarse_ns();
 	uint64_t checked = __atomic_load_n(&member->checked_ns, __ATOMIC_RELAXED);
 	int cancel;
 
-	if (now < checked + CHECK_NS ||
-	    !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!lost && (now < checked + CHECK_NS ||
+		      !__atomic_compare_exchange_n(&member->checked_ns, &checked, now, false,
+						   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&seats()->joining);
@@ -238,12 +240,22 @@ int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat
 {
 	const int kept = errno;
 	struct member *member;
+	int rc = 0;
 
-	check(device);
-	member = seat_member(device);
-	errno = kept;
-	*seat = seat_of(member);
-	return account_grow(member, units, refusal);
+	for (int i = 0; i < LOST_TRIES; i++) {
+		check(device, rc != 0);
+		member = seat_member(device);
+		errno = kept;
+		*seat = seat_of(member);
+		rc = account_grow(member, units, refusal);
+		if (rc != -ESTALE)
+			return rc;
+	}
+	/* Said already, with the reason. Nothing is had where nobody would count it. */
+	if (refusal)
+		*refusal = (struct refusal){.cause = REFUSED_LIMIT,
+					    .asked = (uint64_t)units * CUQUOTA_UNIT};
+	return -EDQUOT;
 }
 
 uint8_t seat_force(const struct device *device, uint32_t units)

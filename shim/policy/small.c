@@ -10,15 +10,15 @@
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
+#include "policy/turn.h"
 #include "base/wiped.h"
 
 #include "base/devices.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 struct spares {
-	pthread_mutex_t using[DEVICES_MAX];
+	struct turn using[DEVICES_MAX];
 	bool touched[DEVICES_MAX]; /* small blocks were ever there */
 };
 
@@ -46,8 +46,11 @@ static bool keeps(uint8_t index)
 
 int claim_start(size_t grain_bytes)
 {
-	return wiped_once(&memory, sizeof(struct spares)) ? extent_start(grain_bytes, give, keeps)
-							  : -ENOMEM;
+	if (!wiped_once(&memory, sizeof(struct spares)))
+		return -ENOMEM;
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		turn_start(&spares()->using[i]);
+	return extent_start(grain_bytes, give, keeps);
 }
 
 /* Stop paying for emptied grains that the driver is known to have given back. */
@@ -69,8 +72,7 @@ static bool charge_tokens(struct claim *claim, unsigned tokens, struct refusal *
 
 static void take_spare(struct claim *claim)
 {
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &claim->cancel);
-	pthread_mutex_lock(&spares()->using[device_index(claim->device)]);
+	claim->cancel = turn_take(&spares()->using[device_index(claim->device)]);
 	claim->spare = true;
 	claim->seat = seat_now(claim->device);
 }
@@ -78,8 +80,7 @@ static void take_spare(struct claim *claim)
 void small_release_spare(struct claim *claim)
 {
 	claim->spare = false;
-	pthread_mutex_unlock(&spares()->using[device_index(claim->device)]);
-	pthread_setcancelstate(claim->cancel, NULL);
+	turn_give(&spares()->using[device_index(claim->device)], claim -> cancel);
 }
 
 CUresult small_open(struct claim *claim)

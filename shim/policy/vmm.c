@@ -13,6 +13,7 @@
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
+#include "policy/turn.h"
 #include "policy/small.h"
 #include "base/wiped.h"
 
@@ -46,8 +47,8 @@ struct range {
 };
 
 struct vmm {
-	pthread_mutex_t calling; /* held over the driver's call; outside `lock` */
-	struct lock lock;	 /* of the tables */
+	struct turn calling; /* held over the driver's call; outside `lock` */
+	struct lock lock;    /* of the tables */
 	struct handle *handles;
 	struct range *ranges;
 	struct allocation *all;
@@ -62,10 +63,14 @@ static struct vmm *vmm(void)
 
 int vmm_start(void)
 {
-	return wiped_once(&memory, sizeof(struct vmm)) ? 0 : -ENOMEM;
+	if (!wiped_once(&memory, sizeof(struct vmm)))
+		return -ENOMEM;
+	turn_start(&vmm()->calling);
+	return 0;
 }
 
-CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes)
+CUresult vmm_create_from(const void *caller, struct claim *claim, const CUmemAllocationProp *prop,
+			 size_t bytes)
 {
 	const CUmemLocation nowhere = {0}, *const location = prop ? &prop->location : &nowhere;
 	const struct device *device = NULL;
@@ -90,7 +95,7 @@ CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t
 		rc = claim_uncharged("cuMemCreate");
 	}
 	if (rc == CUDA_SUCCESS)
-		rc = claim_open(claim, FAMILY_VMM, device, bytes);
+		rc = claim_open_from(caller, claim, FAMILY_VMM, device, bytes);
 	if (!charged && rc == CUDA_SUCCESS)
 		claim->aside = true;
 	return rc;
@@ -188,18 +193,6 @@ static bool enter(const struct claim *claim, CUmemGenericAllocationHandle key)
 	return entered;
 }
 
-static void call_alone(int *cancel)
-{
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
-	pthread_mutex_lock(&vmm()->calling);
-}
-
-static void call_done(int cancel)
-{
-	pthread_mutex_unlock(&vmm()->calling);
-	pthread_setcancelstate(cancel, NULL);
-}
-
 static void release_it(uint64_t handle)
 {
 	real.cuMemRelease((CUmemGenericAllocationHandle)handle);
@@ -209,7 +202,7 @@ void vmm_ask(struct vmm_call *call, const struct claim *claim)
 {
 	call->alone = claim->device != NULL;
 	if (call->alone)
-		call_alone(&call->cancel);
+		call->cancel = turn_take(&vmm()->calling);
 }
 
 bool vmm_again(struct vmm_call *call, struct claim *claim, CUresult rc)
@@ -217,7 +210,7 @@ bool vmm_again(struct vmm_call *call, struct claim *claim, CUresult rc)
 	if (rc == CUDA_SUCCESS)
 		return false;
 	if (call->alone)
-		call_done(call->cancel);
+		turn_give(&vmm()->calling, call->cancel);
 	call->alone = false;
 	return claim_again(claim, rc);
 }
@@ -235,18 +228,18 @@ CUresult vmm_created(struct vmm_call *call, struct claim *claim, CUresult rc,
 	entered = enter(claim, *handle);
 	if (!entered)
 		release_it(*handle);
-	call_done(call->cancel);
+	turn_give(&vmm()->calling, call->cancel);
 	if (!entered)
 		rc = refuse_excess(claim->device, "a handle");
 	claim_finish(claim);
 	return rc;
 }
 
-void vmm_begin(struct vmm_call *call)
+void vmm_begin_from(const void *caller, struct vmm_call *call)
 {
-	call->alone = process_entered() && process_mode() == PROCESS_READY;
+	call->alone = process_entered(caller) && process_mode() == PROCESS_READY;
 	if (call->alone)
-		call_alone(&call->cancel);
+		call->cancel = turn_take(&vmm()->calling);
 }
 
 /* Whether something is to be written: then the tables are locked. */
@@ -261,7 +254,7 @@ static bool write_begin(const struct vmm_call *call, CUresult rc)
 static CUresult end(const struct vmm_call *call, CUresult rc)
 {
 	if (call->alone)
-		call_done(call->cancel);
+		turn_give(&vmm()->calling, call->cancel);
 	process_left();
 	return rc;
 }

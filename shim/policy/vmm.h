@@ -30,14 +30,24 @@ struct vmm_call {
 	bool alone;
 	int cancel;
 };
-CUresult vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes);
+CUresult vmm_create_from(const void *caller, struct claim *claim, const CUmemAllocationProp *prop,
+			 size_t bytes);
+static inline __attribute__((always_inline)) CUresult
+vmm_create(struct claim *claim, const CUmemAllocationProp *prop, size_t bytes)
+{
+	return vmm_create_from(__builtin_return_address(0), claim, prop, bytes);
+}
 void vmm_ask(struct vmm_call *call, const struct claim *claim);
 /* Whether to ask again; then others have had their turn. */
 bool vmm_again(struct vmm_call *call, struct claim *claim, CUresult rc);
 CUresult vmm_created(struct vmm_call *call, struct claim *claim, CUresult rc,
 		     const CUmemGenericAllocationHandle *handle);
 
-void vmm_begin(struct vmm_call *call);
+void vmm_begin_from(const void *caller, struct vmm_call *call);
+static inline __attribute__((always_inline)) void vmm_begin(struct vmm_call *call)
+{
+	vmm_begin_from(__builtin_return_address(0), call);
+}
 CUresult vmm_released(struct vmm_call *call, CUresult rc, CUmemGenericAllocationHandle handle);
 CUresult vmm_unmapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes);
 CUresult vmm_mapped(struct vmm_call *call, CUresult rc, CUdeviceptr address, size_t bytes,
