@@ -1,6 +1,6 @@
 /*
- * A signal handler may jump out of a call of the driver for good, as interpreters do, or allocate in
- * the middle of one. What a call that was left had charged stays charged, and all later calls of
+ * A signal handler may jump out of a call of the driver for good, as interpreters do, or allocate
+ * in the middle of one. What a call that was left had charged stays charged, and all later calls of
  * the thread are counted as ever and wait for nothing, from however deep in the stack they come.
  */
 #include "client.h"

@@ -1,7 +1,7 @@
 /*
  * A program closes every descriptor that is not its own and maps something over the page that tells
- * that it lives: for the ledger it is dead, and is forgotten. At the next look it joins anew with all
- * that it holds, and the limit holds on.
+ * that it lives: for the ledger it is dead, and is forgotten. At the next look it joins anew with
+ * all that it holds, and the limit holds on.
  */
 #include "client.h"
 

@@ -1,7 +1,8 @@
 /*
  * A program that no ledger counts holds memory while a context is first measured, which then seems
  * to cost so much more. Once it is gone a program alone on the card pays what its own context
- * takes, also under a limit that does not hold what it seemed to cost, and so do the next beside it.
+ * takes, also under a limit that does not hold what it seemed to cost, and so do the next beside
+ * it.
  */
 #include "client.h"
 

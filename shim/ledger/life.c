@@ -249,7 +249,8 @@ int life_settle(const struct segment *segment, uint32_t limit_ms)
 	if (file < 0)
 		return file;
 	/* Polled: a waiting lock call could not be bounded without a signal. */
-	while ((rc = lockfile_lock(file, SETTLE_BYTE, F_WRLCK)) == -EAGAIN && segment_now_ns() < until) {
+	while ((rc = lockfile_lock(file, SETTLE_BYTE, F_WRLCK)) == -EAGAIN &&
+	       segment_now_ns() < until) {
 		POINT("life.settle_busy");
 		nanosleep(&nap, NULL);
 	}

@@ -152,14 +152,6 @@ static bool primary_is_active(CUdevice ordinal, bool otherwise)
 		       : otherwise;
 }
 
-static void undo(const struct context_change *change, const CUcontext *context)
-{
-	if (change->call == CONTEXT_RETAIN)
-		real.cuDevicePrimaryCtxRelease_v2(change->ordinal);
-	else if (change->call == CONTEXT_CREATE)
-		real.cuCtxDestroy_v2(*context);
-}
-
 static bool serial_is_used(uint32_t serial)
 {
 	const struct context *context = contexts()->table;
@@ -239,14 +231,14 @@ static CUresult made_unknown(const struct context_change *change, CUresult rc,
 {
 	if (rc != CUDA_SUCCESS || change->nested || state_aside())
 		return rc;
-	undo(change, context);
+	cost_undo(change, context);
 	return refuse_uncounted();
 }
 
 static CUresult made(struct context_change *change, CUresult rc, const CUcontext *context)
 {
 	if (rc == CUDA_SUCCESS && (!cost_settle(change, context) || enter(change, context))) {
-		undo(change, context);
+		cost_undo(change, context);
 		rc = cost_refuse(change);
 	}
 	if (rc != CUDA_SUCCESS)

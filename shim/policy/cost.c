@@ -91,6 +91,14 @@ static int take_turn(const struct device *device)
 	return turn < 0 ? -1 : turn;
 }
 
+void cost_undo(const struct context_change *change, const CUcontext *context)
+{
+	if (change->call == CONTEXT_RETAIN)
+		real.cuDevicePrimaryCtxRelease_v2(change->ordinal);
+	else if (change->call == CONTEXT_CREATE)
+		real.cuCtxDestroy_v2(*context);
+}
+
 void cost_end(struct context_change *change)
 {
 	const int kept = errno;

@@ -13,6 +13,8 @@
 CUresult cost_charge(struct context_change *change);
 /* After it was made. False: it took more than could be charged, undo it. */
 bool cost_settle(struct context_change *change, const CUcontext *context);
+/* Gives one back to the driver. */
+void cost_undo(const struct context_change *change, const CUcontext *context);
 /* The code and the line for one that is undone. */
 CUresult cost_refuse(const struct context_change *change);
 void cost_refund(struct context_change *change);
