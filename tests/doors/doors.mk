@@ -64,6 +64,10 @@ $(DOORS)/old/libcuda.so.1: $(call sim_obj,$(SIM_CUDA) gen/stubs_cuda.c)
 	$(Q)$(CC) $(OWN_CFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $(@D)/sim.o $(LDFLAGS)
 $(DOORS)/future/libcuda.so.1: PLUGIN_LINK = $(@D)/sim.o -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic
 $(DOORS)/run_path.so: PLUGIN_LINK := -Wl,--enable-new-dtags -Wl,-rpath,'$$ORIGIN/private'
+$(DOORS)/secret_old.so: tests/doors/secret.c
+	$(call say,PLUGIN,$@)
+	$(Q)mkdir -p $(@D)
+	$(call plugin,-DOLD)
 $(DOORS)/%.so: tests/doors/%.c
 	$(call say,PLUGIN,$@)
 	$(Q)mkdir -p $(@D)

@@ -55,7 +55,7 @@ static long used(struct client client)
 	long bytes;
 
 	CHECK(line != NULL);
-	bytes = atol(line);
+	bytes = strtol(line, NULL, 10);
 	CHECK_EQ(client_wait(&client, DEADLINE_MS), 0);
 	return bytes;
 }
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=8G", "SIMGPU_DEVICES=24G", NULL};
 
 	if (argc > 1)
-		return client((size_t)atol(argv[1]));
+		return client((size_t)strtol(argv[1], NULL, 10));
 	for (size_t i = 0; i < FILES; i++) {
 		const char number[] = {(char)('0' + i), '\0'};
 		const char *const again[] = {argv[0], number, NULL};
