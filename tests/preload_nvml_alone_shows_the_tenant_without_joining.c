@@ -1,7 +1,7 @@
 /*
  * A program that only uses NVML (nvidia-smi) shows what its tenant has, without becoming a
  * member and without loading the driver: before anybody has joined, while a member holds
- * memory, and after it ended.
+ * memory, after it ended, and after one was killed whose limit was another.
  */
 #include "client.h"
 
@@ -71,6 +71,19 @@ static size_t ledgers(void)
 	return n;
 }
 
+/* What a killed program held is still in the ledger, under its limit; the next one brings another. */
+static void see_after_the_dead(const char *limit, const char *next, unsigned long long total)
+{
+	const char *const self[] = {"/proc/self/exe", "hold", NULL};
+	const char *const env[] = {"CUQUOTA_TENANT=c", limit, NULL};
+	struct client c = client_capped(self, env);
+
+	client_line(&c, DEADLINE_MS);
+	client_kill(&c, SIGKILL);
+	CHECK_EQ(client_wait(&c, DEADLINE_MS), 128 + SIGKILL);
+	see("CUQUOTA_TENANT=c", next, total, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "hold", NULL};
@@ -92,5 +105,7 @@ int main(int argc, char **argv)
 	see("CUQUOTA_TENANT=b", "CUQUOTA_MEMORY_LIMIT=2G", 2 * GIB, 0);
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
 	see("CUQUOTA_TENANT=a", "CUQUOTA_MEMORY_LIMIT=4G", 4 * GIB, 0);
+	see_after_the_dead("CUQUOTA_MEMORY_LIMIT", "CUQUOTA_MEMORY_LIMIT", 24 * GIB);
+	see_after_the_dead("CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_MEMORY_LIMIT=8G", 8 * GIB);
 	return 0;
 }

@@ -277,6 +277,18 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	}
 }
 
+void account_explain(const struct member *member, uint32_t units, struct refusal *refusal)
+{
+	struct sum sum;
+	uint32_t lowest;
+	enum verdict verdict;
+
+	sum_take(member->segment, member->tenant, member->slot, &sum);
+	verdict = sum_judge(&sum, units, &lowest);
+	explain(member, &sum, units, verdict == VERDICT_GUARANTEE ? verdict : VERDICT_LIMIT,
+		refusal);
+}
+
 /* Once, before a refusal: what the dead held, and what others hold idle. */
 static void recover(struct member *member, enum verdict verdict, uint64_t begin)
 {

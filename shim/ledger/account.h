@@ -75,6 +75,8 @@ static inline int account_charge(struct member *member, uint32_t units, struct r
 		       ? 0
 		       : account_grow(member, units, refusal);
 }
+/* Why `units` more cannot be had, where that was found out otherwise than by a charge. */
+void account_explain(const struct member *member, uint32_t units, struct refusal *refusal);
 /* Move them out again: kept as credit up to a mark, dropped beyond. */
 void account_refund(struct member *member, uint32_t units);
 /* Charge what the driver has taken already. Never refused: may go beyond the limit; later charges
@@ -90,8 +92,9 @@ struct account_use {
 	uint64_t credit;  /* granted, idle */
 	uint64_t limit;	  /* CUQUOTA_NONE without */
 	uint64_t request;
-	uint64_t free; /* what admission would grant, by the limit and by the others' guarantees */
-	uint64_t lent; /* of its request, what others hold */
+	uint64_t free;	 /* what admission would grant, by the limit and by the others' guarantees */
+	uint64_t beside; /* the same by the others' guarantees alone; CUQUOTA_NONE without any */
+	uint64_t lent;	 /* of its request, what others hold */
 	uint32_t members;
 };
 int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use);

@@ -253,6 +253,24 @@ static int map(struct segment *segment, int file, const char *uuid, char why[SEG
 	return 0;
 }
 
+static bool is_empty(const struct segment *segment)
+{
+	for (struct segment_walk walk = segment_walk(segment, SEGMENT_ALL); segment_step(&walk);)
+		if (__atomic_load_n(&walk.slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_FREE)
+			return false;
+	return true;
+}
+
+/* Another driver, or another mode of the card, may leave a little more or less of it. */
+static void note_size(const struct segment *segment, uint64_t device_bytes)
+{
+	uint64_t *const noted = &segment->header->device_bytes;
+	const uint64_t before = __atomic_load_n(noted, __ATOMIC_SEQ_CST);
+
+	if (device_bytes && (device_bytes < before || (device_bytes > before && is_empty(segment))))
+		__atomic_store_n(noted, device_bytes, __ATOMIC_SEQ_CST);
+}
+
 int segment_open(struct segment *segment, const char *dir, const char *uuid, uint64_t device_bytes,
 		 enum segment_access access, char why[SEGMENT_WHY])
 {
@@ -284,6 +302,8 @@ int segment_open(struct segment *segment, const char *dir, const char *uuid, uin
 				      O_NONBLOCK);
 		if (file >= 0) {
 			rc = map(segment, file, uuid, why);
+			if (!rc && segment->writable)
+				note_size(segment, device_bytes);
 			close(file);
 		} else if (errno == ENOENT && segment->writable) {
 			rc = create(segment, folder, name, uuid, device_bytes, why);

@@ -35,8 +35,9 @@ struct segment {
 /*
  * Open the ledger of device `uuid` ("GPU-…", as the driver writes it) of `device_bytes` physical
  * bytes in folder `dir`. 0, or -errno with the path, the reason and the way out in `why`. -EPROTO:
- * not understood; -EMEDIUMTYPE: unsuitable file system. A member that knows another device_bytes
- * than the file keeps the file's.
+ * not understood; -EMEDIUMTYPE: unsuitable file system. Where a member's driver says other than the
+ * file, the lesser holds while anybody is there, so that nothing is promised that the device has
+ * not; else the member's.
  */
 int segment_open(struct segment *segment, const char *dir, const char *uuid, uint64_t device_bytes,
 		 enum segment_access access, char why[SEGMENT_WHY]);

@@ -248,6 +248,9 @@ int account_use(const struct segment *segment, uint32_t tenant, struct account_u
 	use->request = sum.request;
 	use->members = sum.members;
 	use->free = sum_room_beside(&sum, sum.charged, sum.others_bytes);
+	sum.limit = CUQUOTA_NONE;
+	use->beside = sum.requests ? sum_room_beside(&sum, sum.charged, sum.others_bytes)
+				   : CUQUOTA_NONE;
 	use->lent = sum_lent(&sum, use->charged, others * CUQUOTA_UNIT);
 	return 0;
 }

@@ -277,7 +277,7 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 {
 	uint64_t previous = CUQUOTA_NONE;
 	struct cuquota_tenant *record = NULL;
-	bool promise = false;
+	bool promise = false, fresh;
 	struct rules rules;
 	int index;
 
@@ -311,7 +311,9 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 					   __ATOMIC_SEQ_CST);
 	if (index >= 0) {
 		record = segment_tenant(segment, (uint32_t)index);
-		rules = combine(record, wish, begins_anew(segment, (uint32_t)index));
+		fresh = begins_anew(segment, (uint32_t)index);
+		rules = combine(record, wish, fresh);
+		outcome->lowered = !fresh && rules.limit < previous;
 		outcome->promised = promised_to_others(segment, (uint32_t)index);
 		promise = is_new_promise(segment, (uint32_t)index, rules.request);
 		if (promise && (outcome->promised > segment->header->device_bytes ||

@@ -27,6 +27,7 @@ struct tenant_outcome {
 	uint64_t limit, request; /* in force now */
 	bool conflict;		 /* they differ from what was brought */
 	uint64_t previous;	 /* the limit before, CUQUOTA_NONE without */
+	bool lowered;		 /* to that: below what held while it had members */
 	bool administered;	 /* because `cuquota set` holds */
 	uint64_t promised;	 /* on -ENOSPC: sum of the requests of the others */
 };

@@ -246,7 +246,10 @@ static CUresult undo(struct claim *claim, CUdeviceptr pointer)
 	}
 	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
 	claim_finish(claim);
-	return refuse_excess(claim->device, "this");
+	return refuse_excess(claim->device,
+			     claim->small ? "what needs a new grain, which was given back"
+					  : "what took more and was given back",
+			     claim->bytes);
 }
 
 CUresult claim_close_without_device(const struct claim *claim, CUresult rc,

@@ -151,10 +151,11 @@ CUresult cost_charge(struct context_change *change)
 
 CUresult cost_refuse(const struct context_change *change)
 {
-	if (!change->partial)
-		return refuse_excess(change->device, "a context");
-	return refuse(change->device, "a context, which was tried and given back",
-		      (uint64_t)expected(change->device) * CUQUOTA_UNIT, &change->refusal);
+	static const char what[] = "a context, which was tried and given back";
+	const uint64_t bytes = (uint64_t)expected(change->device) * CUQUOTA_UNIT;
+
+	return change->partial ? refuse(change->device, what, bytes, &change->refusal)
+			       : refuse_excess(change->device, what, bytes);
 }
 
 void cost_refund(struct context_change *change)

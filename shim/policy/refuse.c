@@ -15,7 +15,7 @@
 #define LINE 512
 
 /* One for each kind of line. */
-static struct log_limit of_limit, of_guarantee, of_excess, of_uncounted, of_uncharged;
+static struct log_limit of_limit, of_guarantee, of_uncounted, of_uncharged;
 
 static void say(struct log_limit *limit, const char *line)
 {
@@ -75,21 +75,12 @@ CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult refuse_excess(const struct device *device, const char *what)
+CUresult refuse_excess(const struct device *device, const char *what, uint64_t bytes)
 {
-	const int kept = errno;
-	char buffer[LINE];
-	struct text line;
+	struct refusal refusal;
 
-	__atomic_add_fetch(&member_detail(seat_member(device))->refused_limit, 1, __ATOMIC_RELAXED);
-	text_init(&line, buffer, sizeof(buffer));
-	text_add(&line,
-		 "limit reached on %s: the driver took more for %s than was left, which was given "
-		 "back",
-		 device->name, what);
-	say(&of_excess, buffer);
-	errno = kept;
-	return CUDA_ERROR_OUT_OF_MEMORY;
+	account_explain(seat_member(device), seat_units(bytes), &refusal);
+	return refuse(device, what, bytes, &refusal);
 }
 
 CUresult refuse_uncounted(void)

@@ -11,8 +11,9 @@
  * CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 		const struct refusal *refusal);
-/* What the driver took was more than was left, and was given back. CUDA_ERROR_OUT_OF_MEMORY. */
-CUresult refuse_excess(const struct device *device, const char *what);
+/* What the driver took for it was more than was left, and was given back.
+ * CUDA_ERROR_OUT_OF_MEMORY. */
+CUresult refuse_excess(const struct device *device, const char *what, uint64_t bytes);
 /* Memory that nobody would count was given back. CUDA_ERROR_NOT_PERMITTED. */
 CUresult refuse_uncounted(void);
 

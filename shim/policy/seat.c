@@ -71,24 +71,48 @@ static int fill_wish(const struct device *device, struct tenant_wish *wish,
 				     &wish->request);
 }
 
+/* Has the tenant other members, alive? */
+static bool is_shared(const struct device *device)
+{
+	const struct member *const member = seat_member(device);
+	struct life_file file = LIFE_FILE_CLOSED;
+	struct segment_walk walk;
+	bool shared = false;
+
+	walk = segment_walk(member->segment, member->tenant);
+	while (!shared && segment_step(&walk))
+		shared = walk.index != member->slot &&
+			 __atomic_load_n(&walk.slot->state, __ATOMIC_ACQUIRE) == CUQUOTA_USED &&
+			 __atomic_load_n(&walk.slot->tenant, __ATOMIC_RELAXED) == member->tenant &&
+			 life_test(member->segment, &file, walk.index) != LIFE_DEAD;
+	life_close(&file);
+	return shared;
+}
+
+#define APART "for a limit of its own give it another --tenant (CUQUOTA_TENANT)"
+
 static void report(const struct device *device, const struct tenant_wish *wish,
 		   const struct tenant_outcome *outcome)
 {
+	const char *const why = outcome->administered ? "`cuquota set` holds"
+						      : "its running processes keep theirs";
 	char brought[SIZE_TEXT], brought_request[SIZE_TEXT];
-	char holds[SIZE_TEXT], holds_request[SIZE_TEXT];
+	char holds[SIZE_TEXT], holds_request[SIZE_TEXT], before[SIZE_TEXT];
 
+	if (outcome->lowered && is_shared(device))
+		log_warn("%s: this process lowers the limit of tenant %s from %s to %s, also for "
+			 "those running; " APART,
+			 device->name, wish->name, size_format(outcome->previous, before),
+			 size_format(outcome->limit, holds));
 	if (outcome->conflict && wish->limit != outcome->limit && wish->limit != CUQUOTA_NONE)
-		log_warn("%s: this process brings a limit of %s, tenant %s has %s%s: the "
-			 "latter holds",
-			 device->name, size_format(wish->limit, brought), wish->name,
-			 size_format(outcome->limit, holds),
-			 outcome->administered ? " by `cuquota set`" : "");
+		log_warn("%s: the limit of tenant %s stays %s, this process asks for %s: %s; " APART,
+			 device->name, wish->name, size_format(outcome->limit, holds),
+			 size_format(wish->limit, brought), why);
 	if (outcome->conflict && wish->request != outcome->request && wish->request)
-		log_warn("%s: this process brings a request of %s, tenant %s has %s%s: the "
-			 "latter holds",
-			 device->name, size_format(wish->request, brought_request), wish->name,
-			 size_format(outcome->request, holds_request),
-			 outcome->administered ? " by `cuquota set`" : "");
+		log_warn("%s: the request of tenant %s stays %s, this process asks for %s: "
+			 "%s; " APART,
+			 device->name, wish->name, size_format(outcome->request, holds_request),
+			 size_format(wish->request, brought_request), why);
 	log_info("%s: joined as tenant %s, limit %s, request %s", device->name, wish->name,
 		 size_format(outcome->limit, holds), size_format(outcome->request, holds_request));
 }

@@ -120,7 +120,8 @@ static void leave_out_dead(const struct segment *segment, uint32_t tenant, struc
 	life_close(&file);
 	dead = least(dead, use->charged);
 	use->charged -= dead;
-	use->free += dead;
+	if (use->beside != CUQUOTA_NONE)
+		use->beside += dead;
 }
 
 static bool read_ledger(const struct segment *segment, const struct settings *settings,
@@ -169,9 +170,9 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	pthread_setcancelstate(cancel, NULL);
 	/* A first process would set the limit; among members what it brings can only tighten. */
 	bound = found && use.members ? least(use.limit, limit) : limit;
-	if (!found)
-		use.free = least(bound, physical);
 	use.limit = bound;
+	/* Of its limit show() knows; the record's may be of those who are gone. */
+	use.free = found ? use.beside : physical;
 	show(&use, physical, real_free, shown);
 	errno = kept;
 	return found || limit != CUQUOTA_NONE;

@@ -230,7 +230,8 @@ CUresult vmm_created(struct vmm_call *call, struct claim *claim, CUresult rc,
 		release_it(*handle);
 	turn_give(&vmm()->calling, call->cancel);
 	if (!entered)
-		rc = refuse_excess(claim->device, "a handle");
+		rc = refuse_excess(claim->device, "a handle, which was tried and given back",
+				   claim->bytes);
 	claim_finish(claim);
 	return rc;
 }

@@ -66,7 +66,8 @@ static void name_card(struct card *card, unsigned int index)
 	static const unsigned char bus[CARDS_MAX] = {0x07, 0x0f, 0x17, 0x1f, 0x27, 0x3b,
 						     0x47, 0x5e, 0x86, 0x8f, 0x97, 0xaf,
 						     0xb7, 0xca, 0xd8, 0xe3};
-	const uint64_t a = mix(index + 1), b = mix(a);
+	/* By its size too: another card has a ledger of its own. */
+	const uint64_t a = mix((index + 1) ^ card->bytes), b = mix(a);
 	unsigned char *const u = card->uuid;
 
 	memcpy(u, &a, 8);
