@@ -56,6 +56,7 @@ def test_ps_without_ledgers(tmp_path):
 def test_ps_shows_no_other_folder_than_the_one_named():
     done = cuquota('ps', CUQUOTA_DIR='relative')
     assert done.returncode == 2 and done.stdout == '' and 'must begin with /' in done.stderr
+    assert done.stderr.count('\n') == 1 and 'until then' not in done.stderr
     assert cuquota('ps', CUQUOTA_DIR='', CUQUOTA_MEMORY_LIMIT='8GG').returncode != 2
 
 

@@ -74,12 +74,14 @@ def test_simulated_cards():
 
 
 @pytest.mark.parametrize('args, said', [
-    (['-m', '4X'], 'CUQUOTA_MEMORY_LIMIT="4X" is refused at character 2: unknown unit'),
+    (['-m', '4X'], '--memory-limit="4X" is refused at character 2: unknown unit'),
     (['--memory-limit=${CAP}'], 'variable'),
     (['--memory-limit='], 'needs a value'),
     (['--memory-limit'], 'needs a value'),
-    (['-m', '2G', '-r', '3G'], 'the request is above the limit'),
-    (['-d', 'GPU-xyz'], 'CUQUOTA_VISIBLE_DEVICES'),
+    (['-m', '8'], '--memory-limit="8" is refused at character 1: a number without a unit'),
+    (['-m', '2G', '-r', '3G'], '--memory-request="3G" is refused at character 1: the request is above the limit; ask for less, '
+     'or raise the limit'),
+    (['-d', 'GPU-xyz'], '--devices="GPU-xyz"'),
     (['-s', '2'], '--simulate=2 is not understood; write'),
     (['--simulate=2x24'], '2x24G'),
     (['-s', '0x24G'], '2x24G'),
@@ -98,12 +100,18 @@ def test_mistakes_start_nothing(args, said, tmp_path):
     assert done.returncode == 2
     assert said in done.stderr and done.stderr.count('\n') == 1 and done.stderr.startswith('cuquota: ')
     assert not mark.exists()
+    assert 'until then' not in done.stderr
 
 
 def test_a_refused_value_may_run_where_that_was_asked_for():
     done = cuquota('run', '-m', '4X', '--', 'echo', 'ran', CUQUOTA_ON_ERROR='allow')
     assert done.returncode == 0 and done.stdout == 'ran\n'
-    assert 'WITHOUT a limit' in done.stderr
+    assert 'WITHOUT a limit, as --memory-limit is refused' in done.stderr
+
+
+def test_what_was_not_typed_is_named_as_it_is_set():
+    done = cuquota('run', '--', 'true', CUQUOTA_MEMORY_LIMIT='4X')
+    assert done.returncode == 2 and 'CUQUOTA_MEMORY_LIMIT="4X" is refused' in done.stderr
 
 
 def test_the_command_is_the_process_itself_and_keeps_its_options_and_status():

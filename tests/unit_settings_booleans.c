@@ -53,6 +53,9 @@ static void callsites(void **state)
 {
 	assert_true(SETTINGS("CUQUOTA_CALLSITES=yes")->callsites);
 	assert_false(SETTINGS("CUQUOTA_CALLSITES=no")->callsites);
+	assert_int_equal(SETTINGS("CUQUOTA_CALLSITES=no")->notes, 0);
+	assert_non_null(note_with(SETTINGS("CUQUOTA_CALLSITES=1"), "no effect yet"));
+	assert_non_null(note_with(SETTINGS("CUQUOTA_CALLSITES=maybe"), "not understood"));
 }
 
 int main(void)

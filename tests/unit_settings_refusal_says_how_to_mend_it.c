@@ -76,6 +76,7 @@ static void a_request_above_the_limit_is_refused(void **state)
 
 	assert_true(s->refused);
 	assert_non_null(note_with(s, "CUQUOTA_MEMORY_REQUEST=\"5G\" is refused"));
+	assert_non_null(note_with(s, "above the limit; ask for less, or raise the limit"));
 	assert_false(SETTINGS("CUQUOTA_MEMORY_LIMIT=4G", "CUQUOTA_MEMORY_REQUEST=4G")->refused);
 
 	/* Only a device shows that half of it is more than the limit. */
@@ -87,6 +88,28 @@ static void a_request_above_the_limit_is_refused(void **state)
 	assert_true(settings_request(s, &uuid, 0, 10 * GIB, &bytes) < 0);
 	s = SETTINGS("CUQUOTA_MEMORY_LIMIT=0.001%");
 	assert_true(settings_limit(s, &uuid, 0, GIB, &bytes) < 0);
+}
+
+/* Where only the unit was forgotten it would be a limit that no context fits into. */
+static void what_nothing_fits_into_is_refused(void **state)
+{
+	static const char *const bare[] = {"CUQUOTA_MEMORY_LIMIT=8", "CUQUOTA_MEMORY_LIMIT=512",
+					   "CUQUOTA_MEMORY_LIMIT=0=8,*=2G",
+					   "CUQUOTA_MEMORY_REQUEST=4",
+					   "CUDA_DEVICE_MEMORY_LIMIT=1024",
+					   "CUDA_DEVICE_MEMORY_LIMIT_0=1024"};
+
+	for (unsigned i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
+		const struct settings *const s = SETTINGS(bare[i]);
+
+		if (!s->refused || !note_with(s, "a number without a unit counts bytes") ||
+		    !note_with(s, "write a size like 8G"))
+			fail_msg("%s: refused %d, %s", bare[i], s->refused, s->note[0].text);
+	}
+	assert_non_null(note_with(SETTINGS("CUQUOTA_MEMORY_LIMIT=2047K"), "so nothing fits"));
+	assert_false(SETTINGS("CUQUOTA_MEMORY_LIMIT=2M")->refused);
+	assert_false(SETTINGS("CUQUOTA_MEMORY_LIMIT=8589934592")->refused);
+	assert_false(SETTINGS("CUQUOTA_MEMORY_REQUEST=0")->refused);
 }
 
 static void a_log_level_that_is_none_only_warns(void **state)
@@ -106,6 +129,7 @@ int main(void)
 		cmocka_unit_test(visible_is_remembered_apart),
 		cmocka_unit_test(each_kind_is_refused),
 		cmocka_unit_test(a_request_above_the_limit_is_refused),
+		cmocka_unit_test(what_nothing_fits_into_is_refused),
 		cmocka_unit_test(a_log_level_that_is_none_only_warns),
 	};
 

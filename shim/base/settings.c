@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +60,27 @@ static struct settings *take_room(void)
 	return NULL;
 }
 
+/* A log file that cannot be had is found out now, not at the first line that is missed there. */
+static void say_log_file(const char *path)
+{
+	char folder[SETTINGS_PATH];
+	char *slash;
+	int rc;
+
+	if (!path[0] || !access(path, W_OK))
+		return;
+	rc = errno;
+	strcpy(folder, path);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = '\0';
+	if (rc == ENOENT && !access(slash ? folder : ".", W_OK | X_OK))
+		return;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): constants */
+	log_warn("CUQUOTA_LOG_FILE=\"%s\" cannot be written: %s; lines go to stderr until it can",
+		 path, strerror(rc));
+}
+
 /* All who come first parse for themselves, and one of them is published: nobody holds anything that
  * the others need, so a fork at any instant leaves the child able to do the same. */
 static const struct settings *parse_once(void)
@@ -75,9 +97,11 @@ static const struct settings *parse_once(void)
 		settings_parse(&source, mine);
 		log_setup(mine->log_level, mine->log_file);
 		if (__atomic_compare_exchange_n(&published, &none, mine, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
+						__ATOMIC_ACQUIRE)) {
+			say_log_file(mine->log_file);
 			for (unsigned i = 0; i < mine->notes; i++)
 				log_at(mine->note[i].level, "%s", mine->note[i].text);
+		}
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;

@@ -68,7 +68,7 @@ static void add_value(struct text *text, const struct value *value)
 }
 
 static void note_value(struct settings *settings, enum setting_kind kind, const struct value *value,
-		       const struct parse_error *error)
+		       const struct parse_error *error, const char *way_out)
 {
 	const bool mild = kind == SETTING_BOOLEAN || kind == SETTING_LEVEL || kind == SETTING_FILE;
 	struct settings_note *const note = new_note(settings, mild ? LOG_WARN : LOG_ERROR);
@@ -78,9 +78,11 @@ static void note_value(struct settings *settings, enum setting_kind kind, const 
 		return;
 	text_init(&text, note->text, sizeof(note->text));
 	add_value(&text, value);
+	note->name = value->source->origin[0] ? 0 : (unsigned)strlen(value->name);
 	text_add(&text, mild ? " is not understood" : " is refused");
 	text_add(&text, " at character %zu: %s; %s", (size_t)(error->at - value->text.at) + 1,
-		 error->reason, setting_way_out(kind));
+		 error->reason, way_out ? way_out : setting_way_out(kind));
+	note->told = (unsigned)text.length;
 	if (mild)
 		text_add(&text, " (the default holds)");
 	else if (settings->on_error == ON_ERROR_DENY)
@@ -92,9 +94,9 @@ static void note_value(struct settings *settings, enum setting_kind kind, const 
 }
 
 static void refuse(struct settings *settings, enum setting_kind kind, const struct value *value,
-		   const struct parse_error *error)
+		   const struct parse_error *error, const char *way_out)
 {
-	note_value(settings, kind, value, error);
+	note_value(settings, kind, value, error, way_out);
 	if (kind == SETTING_BOOLEAN || kind == SETTING_LEVEL || kind == SETTING_FILE)
 		return;
 	settings->refused = true;
@@ -144,13 +146,13 @@ static void parse_hami_index(const struct value *value, const char *digits,
 		key.index = key.index * 10 + (unsigned)(*digits - '0');
 	if (key.index > 9999)
 		error.reason = "the index in the name is too large";
-	else if (size_parse(value->text, SIZE_PERCENT | SIZE_NONE, &amount, &error))
+	else if (size_parse(value->text, SIZE_PERCENT | SIZE_NONE | SIZE_USABLE, &amount, &error))
 		;
 	else if (!devices_has(&settings->limit, &key) &&
 		 devices_add(&settings->limit, &key, &amount))
 		error.reason = "more than 64 limits";
 	if (error.reason)
-		refuse(settings, SETTING_LIMIT, value, &error);
+		refuse(settings, SETTING_LIMIT, value, &error, NULL);
 }
 
 /* CUDA_DEVICE_MEMORY_LIMIT_<i>: entries for one index each, beside what the other aliases gave. */
@@ -200,7 +202,7 @@ static void parse_option(const struct settings_source *source, const struct opti
 		found = aliases[i].offset == option->offset &&
 			find(source, aliases[i].name, &value) && !is_hami_zero(&value);
 	if (found && setting_parse(option->kind, value.text, field, &error)) {
-		refuse(settings, option->kind, &value, &error);
+		refuse(settings, option->kind, &value, &error, NULL);
 		forget(option->kind, field);
 	}
 	if (option->kind == SETTING_LIMIT && !own)
@@ -228,7 +230,8 @@ static void compare_request(const struct settings_source *source, struct setting
 				find(source, value.name, &value);
 			}
 			error.at = value.text.at;
-			refuse(settings, SETTING_REQUEST, &value, &error);
+			refuse(settings, SETTING_REQUEST, &value, &error,
+			       "ask for less, or raise the limit");
 			return;
 		}
 	}
@@ -243,6 +246,20 @@ static bool known(const char *pair, size_t length)
 		if (!strncmp(pair, others[i], strlen(others[i])))
 			return true;
 	return false;
+}
+
+/* Until it has an effect. */
+static void note_callsites(struct settings *settings)
+{
+	struct settings_note *const note =
+		settings->callsites ? new_note(settings, LOG_WARN) : NULL;
+	struct text text;
+
+	if (!note)
+		return;
+	text_init(&text, note->text, sizeof(note->text));
+	text_add(&text, "CUQUOTA_CALLSITES has no effect yet: no place of an allocation is noted; "
+			"leave it out");
 }
 
 /* A limit under a misspelt name would be no limit, in silence. */
@@ -289,5 +306,6 @@ void settings_parse(const struct settings_source *source, struct settings *setti
 		    options[i].kind != SETTING_ON_ERROR)
 			parse_option(source, &options[i], settings);
 	compare_request(source, settings);
+	note_callsites(settings);
 	note_unknown(source, settings);
 }

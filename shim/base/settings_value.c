@@ -116,10 +116,11 @@ int setting_parse(enum setting_kind kind, struct span text, void *field, struct 
 {
 	switch (kind) {
 	case SETTING_LIMIT:
-		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE, field, error);
-	case SETTING_REQUEST:
-		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE | SIZE_ZERO, field,
+		return devices_parse_amounts(text, SIZE_PERCENT | SIZE_NONE | SIZE_USABLE, field,
 					     error);
+	case SETTING_REQUEST:
+		return devices_parse_amounts(
+			text, SIZE_PERCENT | SIZE_NONE | SIZE_ZERO | SIZE_USABLE, field, error);
 	case SETTING_VISIBLE:
 		return devices_parse_visible(text, field, error);
 	case SETTING_DURATION:

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #define MIB (UINT64_C(1) << 20)
+#define LEAST (2 * MIB)	/* what drivers take memory in */
 #define PERCENT_UNIT UINT64_C(1000000000) /* one percent, as amounts count it */
 #define FRACTION_DIGITS 18		  /* more cannot change a byte */
 #define SECOND_NS UINT64_C(1000000000)
@@ -171,6 +172,11 @@ int size_parse(struct span text, unsigned accept, struct amount *amount, struct 
 		return too_large(error, start);
 	if (!amount->value && !(accept & SIZE_ZERO))
 		return parse_refuse(error, start, "0 bytes; for no limit write none");
+	if ((accept & SIZE_USABLE) && amount->value && amount->value < LEAST)
+		return parse_refuse(error, start,
+				    rest.length ? "a card hands out 2 MiB at least, so nothing fits"
+						: "a number without a unit counts bytes, too few for "
+						  "anything; is G missing?");
 	return 0;
 }
 

@@ -28,6 +28,7 @@ enum { /* what else than a positive size is accepted */
        SIZE_PERCENT = 1,
        SIZE_NONE = 2,
        SIZE_ZERO = 4,
+       SIZE_USABLE = 8, /* bytes are refused in which nothing fits on any card */
 };
 
 /* 0 or -EINVAL with *error set. White space around is ignored; an empty text is an error here. */

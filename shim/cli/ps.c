@@ -124,23 +124,36 @@ static bool owns(const char *folder)
 	return !geteuid() || (!stat(folder, &info) && info.st_uid == geteuid());
 }
 
+static struct settings told;
+
 static const char *own_tenant(void)
 {
 	static char name[IDENTITY_NAME];
-	const struct settings *const settings = settings_get();
-
-	if (settings->tenant[0])
-		return settings->tenant;
+	if (told.tenant[0])
+		return told.tenant;
 	identity_derive(&identity_proc, name);
 	return name;
 }
 
 /* Was a folder named, and refused with a line? Then another one's ledgers are no answer. */
-static bool folder_is_refused(const struct settings *settings)
+/* What the environment says, of which the folder and the tenant matter here. False, said: the
+ * folder is refused. */
+static bool read_settings(void)
 {
+	const struct settings_source source = {(const char *const *)environ, ""};
 	const char *const named = getenv("CUQUOTA_DIR");
 
-	return settings->refused && !settings->dir[0] && named && *named;
+	settings_parse(&source, &told);
+	log_setup(told.log_level, told.log_file);
+	for (unsigned i = 0; i < told.notes && !told.dir[0] && named && *named; i++) {
+		const struct settings_note *const note = &told.note[i];
+
+		if (strncmp(note->text, "CUQUOTA_DIR=", 12) || !note->told)
+			continue;
+		complain("%.*s", (int)note->told, note->text);
+		return false;
+	}
+	return true;
 }
 
 int command_ps(int argc, char **argv)
@@ -158,9 +171,9 @@ int command_ps(int argc, char **argv)
 		complain("ps takes no operand such as %s; see `cuquota ps --help`", argv[rc]);
 		return STATUS_USAGE;
 	}
-	if (folder_is_refused(settings_get()))
+	if (!read_settings())
 		return STATUS_USAGE;
-	folder = settings_folder(settings_get());
+	folder = settings_folder(&told);
 	if (wish.all && !owns(folder)) {
 		complain("--all is for root or the owner of %s", folder);
 		return STATUS_ERROR;

@@ -22,8 +22,12 @@
 #define LIBRARY "libcuquota.so"
 #define SIMULATED_MOST 16 /* cards of the simulated driver */
 
+#define GIVEN 16
+
 struct wish {
 	const char *simulate;
+	const struct flag *given[GIVEN]; /* that set a variable */
+	size_t given_count;
 };
 
 /* Would the simulated driver understand it (tests/simgpu/README.md)? If not, it takes
@@ -74,6 +78,8 @@ static int take(const struct flag *flag, const char *value, void *context)
 			 value, SIMULATED_MOST);
 		return -1;
 	}
+	if (wish->given_count < GIVEN)
+		wish->given[wish->given_count++] = flag;
 	return setenv(flag->setting, value, 1);
 }
 
@@ -199,8 +205,34 @@ static int set_simulated(void)
 	return rc;
 }
 
+/* A note under the name that was typed: an option's, where it set the variable. */
+static void complain_of(const struct settings_note *note, const struct wish *wish, bool allow)
+{
+	const int told = (int)(note->told ? note->told : strlen(note->text));
+	const int length = (int)note->name;
+	const char *name = note->text, *dashes = "";
+	int named = length;
+
+	for (size_t i = 0; i < wish->given_count; i++) {
+		const struct flag *const flag = wish->given[i];
+
+		if (strlen(flag->setting) != note->name ||
+		    strncmp(flag->setting, note->text, note->name))
+			continue;
+		dashes = "--";
+		name = flag->name;
+		named = (int)strlen(name);
+	}
+	if (allow) /* The library gives the reason. */
+		complain("CUQUOTA_ON_ERROR=allow: the command runs WITHOUT a limit, as %s%.*s is "
+			 "refused; the reason is told where it uses the GPU",
+			 dashes, named, name);
+	else
+		complain("%s%.*s%.*s", dashes, named, name, told - length, note->text + length);
+}
+
 /* What the library would say of these settings. */
-static int check_settings(void)
+static int check_settings(const struct wish *wish)
 {
 	static struct settings settings;
 	const struct settings_source source = {(const char *const *)environ, ""};
@@ -210,7 +242,7 @@ static int check_settings(void)
 	for (unsigned i = 0; i < settings.notes; i++) {
 		if (settings.note[i].level != LOG_ERROR)
 			continue;
-		complain("%s", settings.note[i].text);
+		complain_of(&settings.note[i], wish, settings.on_error == ON_ERROR_ALLOW);
 		mistaken = true;
 	}
 	if (settings.disable)
@@ -271,7 +303,7 @@ int command_run(int argc, char **argv)
 			"which command? as in `cuquota run --memory-limit 8G -- python3 train.py`");
 		return STATUS_USAGE;
 	}
-	if (check_settings())
+	if (check_settings(&wish))
 		return STATUS_USAGE;
 	if (!find_library(library))
 		return STATUS_ERROR;

@@ -94,10 +94,10 @@ def main():
               'can\n(clang, libclang-rt-dev); `make test` still feeds the corpora to the same code.\n' + '*' * 100, file=sys.stderr)
         return
     args.build = args.build.resolve()
-    names = [p.stem for p in sorted((SOURCE / 'tests/fuzz').glob('*_*.c'))
-             if re.search('FUZZ_CORPUS "', p.read_text()) and (not args.names or any(n in p.stem for n in args.names))]
+    known = [p.stem for p in sorted((SOURCE / 'tests/fuzz').glob('*_*.c')) if re.search('FUZZ_CORPUS "', p.read_text())]
+    names = [k for k in known if not args.names or any(n in k for n in args.names)]
     if not names:
-        sys.exit('no fuzzer of that name')
+        sys.exit('no fuzzer matches %s; there are: %s' % (' '.join(args.names), ', '.join(known)))
     fuzzers = [Fuzzer(n, args) for n in names]
     if args.keep:
         for fuzzer in fuzzers:

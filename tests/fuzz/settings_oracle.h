@@ -13,6 +13,7 @@
 
 UNGUIDED
 
+#define LEAST (2u << 20) /* bytes that a limit must be */
 #define INDEXED "CUDA_DEVICE_MEMORY_LIMIT_"
 #define FRACTION_KEPT \
 	18 /* digits behind the point beyond which the parser may round down by a byte */
@@ -144,7 +145,7 @@ static enum meaning meaning_of(const char *value, uint64_t *amount, uint64_t *sl
 			if (!decimal_double(&d))
 				return MEANS_UNKNOWN;
 		*amount = decimal_whole(&d);
-		return !*amount || *amount == UINT64_MAX ? MEANS_REFUSAL : MEANS_BYTES;
+		return *amount < LEAST || *amount == UINT64_MAX ? MEANS_REFUSAL : MEANS_BYTES;
 	}
 	return MEANS_REFUSAL;
 }
