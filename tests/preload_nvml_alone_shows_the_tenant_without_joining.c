@@ -71,7 +71,7 @@ static size_t ledgers(void)
 	return n;
 }
 
-/* What a killed program held is still in the ledger, under its limit; the next one brings another. */
+/* What a killed program held is still in the ledger, under its limit; the next brings another. */
 static void see_after_the_dead(const char *limit, const char *next, unsigned long long total)
 {
 	const char *const self[] = {"/proc/self/exe", "hold", NULL};

@@ -76,7 +76,7 @@ static void run(const int order[3])
 		if (conflict && (!strstr(text, "stays 1.0 GiB") || !strstr(text, "2.0 GiB") ||
 				 !strstr(text, "--tenant (CUQUOTA_TENANT)")))
 			FAIL("the conflict is reported as \"%s\"", text);
-		if (lowers && (!strstr(text, lowered) || !strstr(text, "--tenant (CUQUOTA_TENANT)")))
+		if (lowers && (!strstr(text, lowered) || !strstr(text, "(CUQUOTA_TENANT)")))
 			FAIL("no \"%s\" in \"%s\"", lowered, text);
 		if (!conflict && !lowers && *text)
 			FAIL("number %d says \"%s\"", i, text);

@@ -81,7 +81,7 @@ struct cuquota_header {
 	uint64_t detail_offset;
 	uint64_t features;	      /* CUQUOTA_MAPS; unknown bits are ignored */
 	char uuid[CUQUOTA_UUID_TEXT]; /* the device */
-	uint64_t device_bytes;	      /* physical memory, bytes: the least that a member's driver says */
+	uint64_t device_bytes;	      /* physical memory, as the drivers say: the least */
 	/* of the kernel that ran when the file was made; times below are of that boot */
 	uint8_t boot_id[16];
 	uint8_t reserved0[104];

@@ -22,8 +22,8 @@ enum on_error { ON_ERROR_DENY,
 
 struct settings_note {
 	enum log_level level;
-	/* Of the text: the variable's name, at its start (0: none), and all but what follows from it
-	 * for a program that runs already (0: all). */
+	/* How much of the text is the variable's name, at its start (0: none), and how much is all
+	 * but what follows from it for a program that runs already (0: all). */
 	unsigned name, told;
 	char text[SETTINGS_NOTE];
 };

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #define MIB (UINT64_C(1) << 20)
-#define LEAST (2 * MIB)	/* what drivers take memory in */
+#define LEAST (2 * MIB)			  /* what drivers take memory in */
 #define PERCENT_UNIT UINT64_C(1000000000) /* one percent, as amounts count it */
 #define FRACTION_DIGITS 18		  /* more cannot change a byte */
 #define SECOND_NS UINT64_C(1000000000)
@@ -143,6 +143,16 @@ static int finish_percent(const struct number *number, const char *start, struct
 	return scale_number(number, PERCENT_UNIT, &amount->value);
 }
 
+static int refuse_least(bool has_unit, const char *start, struct parse_error *error)
+{
+	if (has_unit)
+		return parse_refuse(error, start,
+				    "a card hands out 2 MiB at least, so nothing fits");
+	return parse_refuse(error, start,
+			    "a number without a unit counts bytes, too few for anything; is G "
+			    "missing?");
+}
+
 int size_parse(struct span text, unsigned accept, struct amount *amount, struct parse_error *error)
 {
 	struct span rest = span_trim(text);
@@ -173,10 +183,7 @@ int size_parse(struct span text, unsigned accept, struct amount *amount, struct 
 	if (!amount->value && !(accept & SIZE_ZERO))
 		return parse_refuse(error, start, "0 bytes; for no limit write none");
 	if ((accept & SIZE_USABLE) && amount->value && amount->value < LEAST)
-		return parse_refuse(error, start,
-				    rest.length ? "a card hands out 2 MiB at least, so nothing fits"
-						: "a number without a unit counts bytes, too few for "
-						  "anything; is G missing?");
+		return refuse_least(rest.length, start, error);
 	return 0;
 }
 

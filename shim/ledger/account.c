@@ -250,7 +250,7 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 	if (!refusal)
 		return;
 	memset(refusal, 0, sizeof(*refusal));
-	refusal->cause = verdict == VERDICT_LIMIT ? REFUSED_LIMIT : REFUSED_GUARANTEE;
+	refusal->cause = verdict == VERDICT_GUARANTEE ? REFUSED_GUARANTEE : REFUSED_LIMIT;
 	refusal->asked = (uint64_t)units * CUQUOTA_UNIT;
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
@@ -281,12 +281,9 @@ void account_explain(const struct member *member, uint32_t units, struct refusal
 {
 	struct sum sum;
 	uint32_t lowest;
-	enum verdict verdict;
 
 	sum_take(member->segment, member->tenant, member->slot, &sum);
-	verdict = sum_judge(&sum, units, &lowest);
-	explain(member, &sum, units, verdict == VERDICT_GUARANTEE ? verdict : VERDICT_LIMIT,
-		refusal);
+	explain(member, &sum, units, sum_judge(&sum, units, &lowest), refusal);
 }
 
 /* Once, before a refusal: what the dead held, and what others hold idle. */

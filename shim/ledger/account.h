@@ -92,7 +92,7 @@ struct account_use {
 	uint64_t credit;  /* granted, idle */
 	uint64_t limit;	  /* CUQUOTA_NONE without */
 	uint64_t request;
-	uint64_t free;	 /* what admission would grant, by the limit and by the others' guarantees */
+	uint64_t free;	 /* what admission would grant, by limit and the others' guarantees */
 	uint64_t beside; /* the same by the others' guarantees alone; CUQUOTA_NONE without any */
 	uint64_t lent;	 /* of its request, what others hold */
 	uint32_t members;

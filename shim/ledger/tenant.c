@@ -277,7 +277,6 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 {
 	uint64_t previous = CUQUOTA_NONE;
 	struct cuquota_tenant *record = NULL;
-	bool promise = false, fresh;
 	struct rules rules;
 	int index;
 
@@ -307,15 +306,14 @@ int tenant_settle(const struct segment *segment, const struct tenant_wish *wish,
 	if (index < 0)
 		index = make(segment, wish->name);
 	else
-		previous = __atomic_load_n(&segment_tenant(segment, (uint32_t)index)->limit,
-					   __ATOMIC_SEQ_CST);
+		previous = rules_of(segment_tenant(segment, (uint32_t)index)).limit;
 	if (index >= 0) {
 		record = segment_tenant(segment, (uint32_t)index);
-		fresh = begins_anew(segment, (uint32_t)index);
-		rules = combine(record, wish, fresh);
-		outcome->lowered = !fresh && rules.limit < previous;
+		rules = combine(record, wish, begins_anew(segment, (uint32_t)index));
+		outcome->lowered =
+			rules.limit < previous && tenant_has_members(segment, (uint32_t)index);
 		outcome->promised = promised_to_others(segment, (uint32_t)index);
-		promise = is_new_promise(segment, (uint32_t)index, rules.request);
+		const bool promise = is_new_promise(segment, (uint32_t)index, rules.request);
 		if (promise && (outcome->promised > segment->header->device_bytes ||
 				rules.request > segment->header->device_bytes - outcome->promised))
 			index = -ENOSPC;

@@ -105,7 +105,8 @@ static void report(const struct device *device, const struct tenant_wish *wish,
 			 device->name, wish->name, size_format(outcome->previous, before),
 			 size_format(outcome->limit, holds));
 	if (outcome->conflict && wish->limit != outcome->limit && wish->limit != CUQUOTA_NONE)
-		log_warn("%s: the limit of tenant %s stays %s, this process asks for %s: %s; " APART,
+		log_warn("%s: the limit of tenant %s stays %s, this process asks for %s: "
+			 "%s; " APART,
 			 device->name, wish->name, size_format(outcome->limit, holds),
 			 size_format(wish->limit, brought), why);
 	if (outcome->conflict && wish->request != outcome->request && wish->request)
