@@ -241,8 +241,8 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *be
 	return verdict;
 }
 
-static void explain(const struct member *member, const struct sum *sum, uint32_t units,
-		    enum verdict verdict, struct refusal *refusal)
+void account_explain(const struct member *member, const struct sum *sum, uint32_t units,
+		     enum verdict verdict, struct refusal *refusal)
 {
 	const struct segment *segment = member->segment;
 	uint32_t top = UINT32_MAX;
@@ -275,15 +275,6 @@ static void explain(const struct member *member, const struct sum *sum, uint32_t
 		refusal->top_pid = detail->pid;
 		memcpy(refusal->top_command, detail->command, sizeof(refusal->top_command) - 1);
 	}
-}
-
-void account_explain(const struct member *member, uint32_t units, struct refusal *refusal)
-{
-	struct sum sum;
-	uint32_t lowest;
-
-	sum_take(member->segment, member->tenant, member->slot, &sum);
-	explain(member, &sum, units, sum_judge(&sum, units, &lowest), refusal);
 }
 
 /* Once, before a refusal: what the dead held, and what others hold idle. */
@@ -324,7 +315,7 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 		if (units > CUQUOTA_COUNT_MAX - CUQUOTA_CHARGED(word)) {
 			/* No device has so much; the counts could not hold it. */
 			sum_take(member->segment, member->tenant, member->slot, &sum);
-			explain(member, &sum, units, VERDICT_LIMIT, refusal);
+			account_explain(member, &sum, units, VERDICT_LIMIT, refusal);
 			return -EDQUOT;
 		}
 		verdict = try_grow(member, units - credit, &begin, &sum);
@@ -340,7 +331,7 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 			recovered = verdict;
 			continue;
 		}
-		explain(member, &sum, units, verdict, refusal);
+		account_explain(member, &sum, units, verdict, refusal);
 		return -EDQUOT;
 	}
 }

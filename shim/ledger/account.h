@@ -10,6 +10,7 @@
 
 #include "base/point.h"
 #include "ledger/member.h"
+#include "ledger/sum.h"
 
 enum refusal_cause {
 	REFUSED_LIMIT = 1,
@@ -67,7 +68,8 @@ int account_grow(struct member *member, uint32_t units, struct refusal *refusal)
 
 /*
  * Move `units` of 64 KiB into the account. 0; -EDQUOT with the reason in `refusal` (may be NULL);
- * -ESTALE where the slot is no longer ours. Before it refuses it forgets the dead and takes back idle credit.
+ * -ESTALE where the slot is no longer ours. Before it refuses it forgets the dead and takes back
+ * idle credit.
  */
 static inline int account_charge(struct member *member, uint32_t units, struct refusal *refusal)
 {
@@ -75,8 +77,9 @@ static inline int account_charge(struct member *member, uint32_t units, struct r
 		       ? 0
 		       : account_grow(member, units, refusal);
 }
-/* Why `units` more cannot be had, where that was found out otherwise than by a charge. */
-void account_explain(const struct member *member, uint32_t units, struct refusal *refusal);
+/* Why `units` more cannot be had, for the line that tells it. `refusal` may be NULL. */
+void account_explain(const struct member *member, const struct sum *sum, uint32_t units,
+		     enum verdict verdict, struct refusal *refusal);
 /* Move them out again: kept as credit up to a mark, dropped beyond. */
 void account_refund(struct member *member, uint32_t units);
 /* Charge what the driver has taken already. Never refused: may go beyond the limit; later charges

@@ -77,9 +77,14 @@ CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 
 CUresult refuse_excess(const struct device *device, const char *what, uint64_t bytes)
 {
+	const struct member *const member = seat_member(device);
+	const uint32_t units = seat_units(bytes);
 	struct refusal refusal;
+	struct sum sum;
+	uint32_t lowest;
 
-	account_explain(seat_member(device), seat_units(bytes), &refusal);
+	sum_take(member->segment, member->tenant, member->slot, &sum);
+	account_explain(member, &sum, units, sum_judge(&sum, units, &lowest), &refusal);
 	return refuse(device, what, bytes, &refusal);
 }
 
