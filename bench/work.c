@@ -2,7 +2,23 @@
 #include "options.h"
 #include "work.h"
 
+#include <sys/mman.h>
+
 #define BATCH_NS 20000u /* between looks at the clock, about */
+
+/* In large pages: at random each would else cost the program more than the block costs us. */
+static CUdeviceptr *blocks_of(size_t count)
+{
+	const size_t large = (size_t)2 << 20;
+	const size_t bytes = (count * sizeof(CUdeviceptr) + large - 1) & ~(large - 1);
+	CUdeviceptr *const blocks = aligned_alloc(large, bytes);
+
+	if (!blocks)
+		STOP("no memory for %zu blocks", count);
+	if (bytes > large / 4)
+		madvise(blocks, bytes, MADV_HUGEPAGE);
+	return blocks;
+}
 
 bool work_start(struct work *work, uint64_t patience_ns)
 {
@@ -21,9 +37,7 @@ bool work_start(struct work *work, uint64_t patience_ns)
 		NEED(cuModuleLoadData(&module, image));
 		NEED(cuModuleGetFunction(&work->function, module, "k"));
 	}
-	work->block = calloc(work->live + 1, sizeof(*work->block));
-	if (!work->block)
-		STOP("no memory for %zu blocks", work->live);
+	work->block = blocks_of(work->live + 1);
 	for (size_t i = 0; i < work->live; i++) {
 		NEED(cuMemAlloc_v2(&work->block[i], work->bytes));
 		if (i % 64 == 63 && now_ns() > until)
