@@ -99,7 +99,7 @@ int main(void)
 	/* What neither holds is refused. */
 	one = (struct block){.pointer = PLACE, .units = 1u << 28};
 	CHECK_EQ(block_add(&one, block_epoch()), -ENOMEM);
-	one = (struct block){.pointer = 1ull << 57, .units = 1};
+	one = (struct block){.pointer = 1ull << 63, .units = 1};
 	CHECK_EQ(block_add(&one, block_epoch()), -ENOMEM);
 	CHECK_EQ(block_count(), (uint64_t)0);
 	return 0;

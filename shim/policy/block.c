@@ -206,14 +206,15 @@ struct drop {
 	void (*whole)(const struct block *block);
 };
 
-static void drop_word(uint64_t pointer, uint64_t *word, void *argument)
+static void drop_word(uint64_t place, uint64_t *word, void *argument)
 {
+	const uint64_t pointer = place << PLACE;
 	const struct drop *const drop = argument;
 	struct shard *const shard = shard_of(pointer);
 	struct block block;
 
 	lock_take(&shard->lock);
-	block = map_block(pointer, *word);
+	block = word_block(pointer, *word);
 	if (*word && block.context == drop->context) {
 		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
 		drop->whole(&block);
@@ -283,16 +284,17 @@ static bool moved(struct block *block, const struct move *move)
 	return true;
 }
 
-static void move_word(uint64_t pointer, uint64_t *word, void *argument)
+static void move_word(uint64_t place, uint64_t *word, void *argument)
 {
+	const uint64_t pointer = place << PLACE;
 	const struct move *const move = argument;
 	struct shard *const shard = shard_of(pointer);
 	struct block block;
 
 	lock_take(&shard->lock);
-	block = map_block(pointer, *word);
+	block = word_block(pointer, *word);
 	if (*word && moved(&block, move)) {
-		__atomic_store_n(word, map_word(&block), __ATOMIC_RELAXED);
+		__atomic_store_n(word, word_of(&block), __ATOMIC_RELAXED);
 		move->adopt(move->device, block.units);
 	}
 	lock_give(&shard->lock);
@@ -321,9 +323,9 @@ void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uin
 	map_walk(&block_table()->map, move_word, &move);
 }
 
-static void count_word(uint64_t pointer, uint64_t *word, void *argument)
+static void count_word(uint64_t place, uint64_t *word, void *argument)
 {
-	(void)pointer;
+	(void)place;
 	(void)word;
 	++*(uint64_t *)argument;
 }

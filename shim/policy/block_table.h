@@ -1,22 +1,26 @@
 /*
  * The table of live allocations from inside: for block.c, and for claim.c, where entering and
- * taking are part of every call. Owns: the shape of a shard and of an entry, and what is done under
- * a shard's lock.
+ * taking are part of every call. Owns: the shape of a shard and of a word, and what is done under a
+ * shard's lock.
  *
- * A block is a word of the map where it can be (block_map.h), an entry of its shard where not. It
- * becomes a word only if no other has its address: so of one address the word is the oldest.
+ * A block of whole grains that begins where a place of 2 MiB does, as most do, is a word of the
+ * map; any other is an entry of its shard. It becomes a word only if no other has its address: so
+ * of one address the word is the oldest.
  */
 #ifndef POLICY_BLOCK_TABLE_H
 #define POLICY_BLOCK_TABLE_H
 
-#include "policy/block_map.h"
+#include "policy/block.h"
 #include "policy/lock.h"
+#include "policy/map.h"
 
 #include <errno.h>
 #include <stddef.h>
 
 #define SHARDS 64u
 #define SHARD_BITS 6
+#define PLACE 21	/* a place has 1 << 21 bytes */
+#define WORD_CONTEXT 45 /* where it lies in a word */
 
 struct entry;
 
@@ -37,6 +41,36 @@ extern void *block_memory; /* a struct block_table */
 static inline struct block_table *block_table(void)
 {
 	return block_memory;
+}
+
+/* NULL: no block was ever there, or the address is inside a place. */
+static inline uint64_t *word_find(uint64_t pointer)
+{
+	if (pointer & ((1u << PLACE) - 1))
+		return NULL;
+	return map_find(&block_table()->map, pointer >> PLACE);
+}
+
+/* From the lowest bit on: units 28, device 6, seat 8, family 3, context 19. 0: it does not fit. */
+static inline uint64_t word_of(const struct block *block)
+{
+	if (block->kind != BLOCK_WHOLE || !block->units || block->units >> 28 ||
+	    block->context >> (64 - WORD_CONTEXT) || block->pointer & ((1u << PLACE) - 1) ||
+	    block->pointer >> (PLACE + MAP_FLOORS * MAP_FAN))
+		return 0;
+	return block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
+	       (uint64_t)block->family << 42 | (uint64_t)block->context << WORD_CONTEXT;
+}
+
+static inline struct block word_block(uint64_t pointer, uint64_t word)
+{
+	return (struct block){.pointer = pointer,
+			      .units = word & ((1u << 28) - 1),
+			      .context = (uint32_t)(word >> WORD_CONTEXT),
+			      .device = word >> 28 & 63,
+			      .family = word >> 42 & 7,
+			      .seat = word >> 34 & 255,
+			      .kind = BLOCK_WHOLE};
 }
 
 static inline uint64_t shard_hash(uint64_t pointer)
@@ -60,19 +94,19 @@ bool shard_take_entry(struct shard *shard, uint64_t pointer, struct block *taken
 /* Asks for the word of that address, without the lock. */
 static inline void shard_expect(uint64_t pointer)
 {
-	__builtin_prefetch(map_find(&block_table()->map, pointer), 1);
+	__builtin_prefetch(word_find(pointer), 1);
 }
 
 static inline __attribute__((always_inline)) int shard_add(const struct block *block,
 							   uint64_t epoch)
 {
 	struct shard *const shard = shard_of(block->pointer);
-	const uint64_t value = map_word(block);
-	uint64_t *word = value ? map_find(&block_table()->map, block->pointer) : NULL;
+	const uint64_t value = word_of(block);
+	uint64_t *word = value ? word_find(block->pointer) : NULL;
 	int rc = 0;
 
 	if (__builtin_expect(value && !word, 0))
-		word = map_make(&block_table()->map, block->pointer);
+		word = map_make(&block_table()->map, block->pointer >> PLACE);
 	lock_take(&shard->lock);
 	if (__builtin_expect(block_epoch() != epoch, 0))
 		rc = -EAGAIN;
@@ -87,12 +121,12 @@ static inline __attribute__((always_inline)) int shard_add(const struct block *b
 static inline __attribute__((always_inline)) bool shard_take(uint64_t pointer, struct block *taken)
 {
 	struct shard *const shard = shard_of(pointer);
-	uint64_t *const word = map_find(&block_table()->map, pointer);
+	uint64_t *const word = word_find(pointer);
 	bool found = true;
 
 	lock_take(&shard->lock);
 	if (__builtin_expect(word && *word, 1)) {
-		*taken = map_block(pointer, *word);
+		*taken = word_block(pointer, *word);
 		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
 	} else {
 		found = shard->used && shard_take_entry(shard, pointer, taken);

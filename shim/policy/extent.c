@@ -100,7 +100,7 @@ static struct extent *settle_in(struct extent_shard *shard, struct extent *exten
 static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset,
 		     const struct extent_paid *paid, unsigned tokens)
 {
-	struct extent *extent = extent_find(shard, base);
+	struct extent *extent = extent_find(base);
 	bool fresh;
 
 	if (!on_step(offset))
@@ -117,7 +117,7 @@ static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset,
 	fresh = is_fresh(extent, paid);
 	if (fresh && !tokens)
 		return -EDQUOT;
-	if (extent_prepare(shard))
+	if (extent_prepare(shard, base))
 		return -ENOMEM;
 	extent = settle_in(shard, extent, base, paid);
 	start_flip(extent, offset, true);
@@ -139,17 +139,17 @@ static int enter_entry(uint64_t pointer, size_t bytes, const struct extent_paid 
 	int rc;
 
 	lock_both(a, b);
-	fresh = is_fresh(extent_find(a, low), paid);
-	fresh += low != high && is_fresh(extent_find(b, high), paid);
-	rc = fresh > tokens ? -EDQUOT : extent_prepare(a);
-	if (!rc && a != b)
-		rc = extent_prepare(b);
+	fresh = is_fresh(extent_find(low), paid);
+	fresh += low != high && is_fresh(extent_find(high), paid);
+	rc = fresh > tokens ? -EDQUOT : extent_prepare(a, low);
+	if (!rc && low != high)
+		rc = extent_prepare(b, high);
 	if (!rc)
 		rc = block_add(&block, epoch);
 	if (!rc) {
-		settle_in(a, extent_find(a, low), low, paid);
+		settle_in(a, extent_find(low), low, paid);
 		if (low != high)
-			settle_in(b, extent_find(b, high), high, paid);
+			settle_in(b, extent_find(high), high, paid);
 		rc = (int)(tokens - fresh);
 	}
 	unlock_both(a, b);
@@ -197,7 +197,7 @@ bool extent_leave_grain(struct extent_shard *shard, uint64_t base, uint64_t poin
 	bool found;
 
 	lock_take(&shard->lock);
-	extent = extent_find(shard, base);
+	extent = extent_find(base);
 	found = extent && start_is_set(extent, pointer - base);
 	if (found) {
 		start_flip(extent, pointer - base, false);
@@ -215,7 +215,7 @@ void extent_leave_entry(const struct block *block, bool ended)
 		struct extent *extent;
 
 		lock_take(&shard->lock);
-		extent = extent_find(shard, base);
+		extent = extent_find(base);
 		if (extent)
 			leave(shard, extent, ended);
 		lock_give(&shard->lock);
@@ -230,7 +230,7 @@ bool extent_is_last(uint64_t pointer, struct extent_paid *paid)
 	bool last;
 
 	lock_take(&shard->lock);
-	extent = extent_find(shard, base);
+	extent = extent_find(base);
 	last = extent && extent->live == 1 && start_is_set(extent, pointer - base);
 	if (last)
 		*paid = extent->paid;
@@ -246,10 +246,10 @@ bool extent_reclaim(uint8_t device, uint32_t context, struct extent_paid *paid)
 		struct extent_shard *const shard = &extent_index()->shard[s];
 
 		lock_take(&shard->lock);
-		for (uint32_t i = 0; shard->idle && !found && i < 1u << shard->bits; i++) {
+		for (uint32_t i = 0; shard->idle && !found && i < shard->used; i++) {
 			struct extent *const extent = shard->extent[i];
 
-			if (!extent || extent->live || extent->paid.device != device ||
+			if (extent->live || extent->paid.device != device ||
 			    (context && extent->paid.context != context))
 				continue;
 			*paid = extent->paid;
@@ -268,10 +268,10 @@ void extent_drop_context(uint32_t context)
 		struct extent_shard *const shard = &extent_index()->shard[s];
 
 		lock_take(&shard->lock);
-		for (uint32_t i = 0; shard->extent && i < 1u << shard->bits;) {
+		for (uint32_t i = 0; i < shard->used;) {
 			struct extent *const extent = shard->extent[i];
 
-			if (!extent || extent->paid.context != context) {
+			if (extent->paid.context != context) {
 				i++;
 				continue;
 			}
@@ -300,10 +300,10 @@ void extent_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, ui
 		uint32_t count = 0;
 
 		lock_take(&shard->lock);
-		for (uint32_t i = 0; shard->extent && i < 1u << shard->bits; i++) {
+		for (uint32_t i = 0; i < shard->used; i++) {
 			struct extent *const extent = shard->extent[i];
 
-			if (!extent || extent->paid.device != device || extent->paid.seat == seat)
+			if (extent->paid.device != device || extent->paid.seat == seat)
 				continue;
 			extent->paid.seat = seat;
 			count++;

@@ -7,41 +7,54 @@
 #include <errno.h>
 #include <string.h>
 
-#define FIRST_BITS 6
+#define FIRST_ROOM 64u
 #define SLAB 15u /* extents that are made at a time: 16 KiB */
 
 void *extent_memory;
 
-int extent_prepare_more(struct extent_shard *shard)
+static uint64_t number_of(uint64_t base)
 {
-	if (!shard->spare || !shard->spare->next) {
-		struct extent *const slab = room_take(SLAB * sizeof(*slab));
+	return base / extent_index()->bytes;
+}
 
-		if (!slab)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < SLAB; i++) {
-			slab[i].next = shard->spare;
-			shard->spare = &slab[i];
-		}
-	}
-	if (!shard->extent || shard->used >= (3u << shard->bits) / 4) {
-		const struct extent_shard old = *shard;
-		const uint32_t bits = old.extent ? old.bits + 1 : FIRST_BITS;
-		struct extent **const index = room_take(sizeof(*index) << bits);
+static int more_spares(struct extent_shard *shard)
+{
+	struct extent *const slab = room_take(SLAB * sizeof(*slab));
 
-		if (!index)
-			return -ENOMEM;
-		shard->extent = index;
-		shard->bits = bits;
-		for (uint32_t i = 0; old.extent && i < 1u << old.bits; i++)
-			if (old.extent[i])
-				*extent_slot(shard, old.extent[i]->base) = old.extent[i];
-		if (old.extent)
-			room_give(old.extent, sizeof(*index) << old.bits);
+	if (!slab)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < SLAB; i++) {
+		slab[i].next = shard->spare;
+		shard->spare = &slab[i];
 	}
 	return 0;
 }
 
+static int more_room(struct extent_shard *shard)
+{
+	const uint32_t room = shard->room ? shard->room * 2 : FIRST_ROOM;
+	struct extent **const list = room_take(room * sizeof(struct extent *));
+
+	if (!list)
+		return -ENOMEM;
+	if (shard->used)
+		memcpy(list, shard->extent, shard->used * sizeof(struct extent *));
+	room_give(shard->extent, shard->room * sizeof(struct extent *));
+	shard->extent = list;
+	shard->room = room;
+	return 0;
+}
+
+int extent_prepare(struct extent_shard *shard, uint64_t base)
+{
+	if ((!shard->spare || !shard->spare->next) && more_spares(shard))
+		return -ENOMEM;
+	if (shard->used + 2 > shard->room && more_room(shard))
+		return -ENOMEM;
+	return map_make(&extent_index()->map, number_of(base)) ? 0 : -ENOMEM;
+}
+
+/* An extent's memory is never anything else: whoever looks without the lock sees some extent. */
 struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 			   const struct extent_paid *paid)
 {
@@ -52,25 +65,20 @@ struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 	extent->paid = *paid;
 	extent->live = 0;
 	extent->next = NULL;
-	*extent_slot(shard, base) = extent;
+	extent->at = shard->used;
+	shard->extent[extent->at] = extent;
+	__atomic_store_n(extent_word(base), (uintptr_t)extent, __ATOMIC_RELEASE);
 	__atomic_store_n(&shard->used, shard->used + 1, __ATOMIC_RELAXED);
 	return extent;
 }
 
 void extent_remove(struct extent_shard *shard, struct extent *extent)
 {
-	const uint32_t mask = (1u << shard->bits) - 1;
-	uint32_t hole = (uint32_t)(extent_slot(shard, extent->base) - shard->extent);
+	struct extent *const last = shard->extent[shard->used - 1];
 
-	for (uint32_t i = (hole + 1) & mask; shard->extent[i]; i = (i + 1) & mask) {
-		const uint32_t from = extent_home(shard, shard->extent[i]->base);
-
-		if (((i - from) & mask) < ((i - hole) & mask))
-			continue;
-		shard->extent[hole] = shard->extent[i];
-		hole = i;
-	}
-	shard->extent[hole] = NULL;
+	__atomic_store_n(extent_word(extent->base), 0, __ATOMIC_RELAXED);
+	shard->extent[extent->at] = last;
+	last->at = extent->at;
 	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
 	if (extent->bits)
 		memset(extent->starts, 0, sizeof(extent->starts));

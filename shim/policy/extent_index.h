@@ -8,6 +8,7 @@
 
 #include "policy/extent.h"
 #include "policy/lock.h"
+#include "policy/map.h"
 #include "base/wiped.h"
 
 #define EXTENT_SHARDS 64u
@@ -20,6 +21,7 @@ struct extent {
 	struct extent_paid paid; /* by whom; its context is the one whose blocks are bits */
 	uint32_t live;		 /* blocks that lie in it, entries of the block table too */
 	uint32_t bits;		 /* of those, the ones that are a bit */
+	uint32_t at;		 /* in the list of its shard */
 	struct extent *next;	 /* while free */
 
 	/* where blocks begin, in steps; none while free */
@@ -28,10 +30,10 @@ struct extent {
 
 struct extent_shard {
 	struct lock lock;
-	uint32_t bits, used;
+	uint32_t room, used;
 	uint32_t idle;		/* of its extents, those with no block */
 	uint32_t lone;		/* and those with one */
-	struct extent **extent; /* 1 << bits, by base, linear probing; NULL: free */
+	struct extent **extent; /* the `used` ones; there is room for so many pointers */
 	struct extent *spare;	/* free extents */
 } __attribute__((aligned(64)));
 
@@ -41,6 +43,7 @@ struct extent_index {
 	uint32_t shift; /* of bytes, where it is a power of two, else 0 */
 	uint32_t idle[EXTENT_DEVICES];
 	struct extent_shard shard[EXTENT_SHARDS];
+	struct map_node map; /* by number of the grain, the root; words are struct extent * */
 };
 
 extern void *extent_memory; /* a struct extent_index */
@@ -68,9 +71,12 @@ static inline struct extent_shard *extent_shard(uint64_t base)
 	return &extent_index()->shard[extent_mix(base) >> 58];
 }
 
-static inline uint32_t extent_home(const struct extent_shard *shard, uint64_t base)
+/* The word of a grain; NULL: there never was a block in it. */
+static inline uint64_t *extent_word(uint64_t base)
 {
-	return (uint32_t)((extent_mix(base) << 6) >> (64 - shard->bits));
+	const struct extent_index *const index = extent_index();
+
+	return map_find(&index->map, index->shift ? base >> index->shift : base / index->bytes);
 }
 
 /* A freed block; false: no small block starts there, look in the block table. `base`: of its grain.
@@ -106,37 +112,28 @@ static inline void extent_set_live(struct extent_shard *shard, struct extent *ex
 	extent->live = live;
 }
 
-/* The place of the grain's extent, or where one would go; NULL before there is room for any. */
-static inline struct extent **extent_slot(const struct extent_shard *shard, uint64_t base)
+static inline struct extent *extent_find(uint64_t base)
 {
-	const uint32_t mask = (1u << shard->bits) - 1;
-	uint32_t i;
+	uint64_t *const word = extent_word(base);
 
-	if (!shard->extent)
-		return NULL;
-	for (i = extent_home(shard, base); shard->extent[i] && shard->extent[i]->base != base;
-	     i = (i + 1) & mask)
-		;
-	return &shard->extent[i];
+	return word ? (struct extent *)(uintptr_t)__atomic_load_n(word, __ATOMIC_RELAXED) : NULL;
 }
 
-static inline struct extent *extent_find(const struct extent_shard *shard, uint64_t base)
+/* Asks for what a free of that address will need, without the lock. */
+static inline void extent_expect(uint64_t pointer)
 {
-	struct extent **const slot = extent_slot(shard, base);
+	const uint64_t base = extent_base(pointer);
+	const struct extent *const extent = extent_find(base);
 
-	return slot ? *slot : NULL;
+	if (!extent)
+		return;
+	__builtin_prefetch(extent, 1);
+	__builtin_prefetch(&extent->starts[((pointer - base) >> extent_index()->step) / 64], 1);
 }
 
-/* Room for two more extents, so that extent_make cannot fail. 0 or -ENOMEM. */
-int extent_prepare_more(struct extent_shard *shard);
-static inline int extent_prepare(struct extent_shard *shard)
-{
-	if (__builtin_expect(shard->spare && shard->spare->next && shard->extent &&
-				     shard->used < (3u << shard->bits) / 4,
-			     1))
-		return 0;
-	return extent_prepare_more(shard);
-}
+/* Room for two more extents in the shard, and for that grain's, so that extent_make cannot fail. 0
+ * or -ENOMEM. */
+int extent_prepare(struct extent_shard *shard, uint64_t base);
 struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 			   const struct extent_paid *paid);
 void extent_remove(struct extent_shard *shard, struct extent *extent);
