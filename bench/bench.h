@@ -45,6 +45,24 @@ BENCH_USED static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/*
+ * How long a loop takes that could do a step in each cycle, on the processor: ns. Whoever shares
+ * the core with us makes it slower, a program on another core does not.
+ */
+BENCH_USED static uint64_t pace_ns(void)
+{
+	struct timespec a, b;
+	volatile uint32_t place;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	for (uint32_t i = 0; i < 60000; i++)
+		place = i;
+	(void)place;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	return (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000u + (uint64_t)b.tv_nsec -
+	       (uint64_t)a.tv_nsec;
+}
+
 BENCH_USED static void sleep_until(uint64_t ns)
 {
 	const struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};

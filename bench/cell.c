@@ -7,9 +7,9 @@
  *          [threads=N] [cpu=N] [spread=1] [tenants=N] [patience=MS] [count=N]
  *
  * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`.
- * To each line "run US" on stdin it works that long and answers "COUNT NS": of one thread its
+ * To each line "run US" on stdin it works that long and answers "COUNT NS PACE": of one thread its
  * own time without waits for a processor, of more the time from their common begin to their
- * common end. Ends with its stdin. With count=N it works so often and ends. cpu pins a single
+ * common end; pace is the slowest of pace_ns before and after. Ends with its stdin. With count=N it works so often and ends. cpu pins a single
  * process, spread=1 pins each to one in turn; tenants=N gives each process one of N names.
  *
  * Processes are forked before the driver is started; the first is ready before the others begin,
@@ -30,6 +30,7 @@
 
 struct result {
 	uint64_t count, elapsed_ns;
+	uint64_t pace_ns; /* the slower of before and after */
 };
 
 /* One page or more for all processes. */
@@ -97,8 +98,13 @@ static void *thread(void *arg)
 		while (__atomic_load_n(&shared->go, __ATOMIC_SEQ_CST) == run)
 			futex_wait(&shared->go, run, 0);
 		if (work.job != JOB_IDLE) {
+			const uint64_t before = pace_ns();
+			uint64_t after;
+
 			sleep_until(shared->begin_ns);
 			result->count = work_until(&work, shared->end_ns, &result->elapsed_ns);
+			after = pace_ns();
+			result->pace_ns = before > after ? before : after;
 		}
 		count_up(&shared->done);
 	}
@@ -148,17 +154,22 @@ static void run(uint64_t us)
 	const uint32_t all = (uint32_t)(option.processes * option.threads);
 	/* Many must first have been woken. */
 	const uint64_t begin = now_ns() + (all > 1 ? 2 * MS + all * 20000ull : 0);
-	uint64_t count = 0;
+	uint64_t count = 0, pace = 0;
 
 	shared->begin_ns = begin;
 	shared->end_ns = begin + us * 1000;
 	__atomic_store_n(&shared->done, 0, __ATOMIC_SEQ_CST);
 	count_up(&shared->go);
 	wait_for(&shared->done, all);
-	for (uint32_t i = 0; i < all; i++)
-		count += shared->result[i].count;
-	printf("%llu %llu\n", (unsigned long long)count,
-	       (unsigned long long)(all == 1 ? shared->result[0].elapsed_ns : us * 1000));
+	for (uint32_t i = 0; i < all; i++) {
+		const struct result *const result = &shared->result[i];
+
+		count += result->count;
+		pace = result->pace_ns > pace ? result->pace_ns : pace;
+	}
+	printf("%llu %llu %llu\n", (unsigned long long)count,
+	       (unsigned long long)(all == 1 ? shared->result[0].elapsed_ns : us * 1000),
+	       (unsigned long long)pace);
 	fflush(stdout);
 }
 

@@ -2,6 +2,8 @@
 
 A group gives its figures anew each time it is called; it is called again, twice at most, while one of them is missed.
 """
+import time
+
 from cells import Cell, Failed, instructions, measure
 from figures import Figure, added, rate
 
@@ -173,7 +175,12 @@ def launch(setting, budgets):
 
 
 def driver_alone(setting):
-    """The bare simulated driver's pair in ns, the best of three medians."""
+    """The bare simulated driver's pair in ns, the best of three medians. Looks for the machine's least pace first."""
+    cell = Cell(setting, 'bare')
+    for _ in range(100):
+        cell.run(1000)
+        time.sleep(0.03)
+    cell.end()
     figures = [measure(setting, {'bare': Cell(setting, 'bare')}, SLICE)['bare'] for _ in range(3)]
     return min(figures, key=lambda s: s.median)
 
