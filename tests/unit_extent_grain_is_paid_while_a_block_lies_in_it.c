@@ -137,11 +137,36 @@ static void ended(void)
 	CHECK_EQ(block_count(), (uint64_t)0);
 }
 
+/* Blocks that begin with pages, and then between them: each is found where it begins, once. */
+static void between(void)
+{
+	const unsigned pages = (unsigned)(GRAIN / 4096);
+
+	given = 0;
+	for (int round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < pages; i += 1 + i % 3)
+			CHECK_GE(enter(AT + i * 4096, 512, 1, 1), 0);
+		for (unsigned i = 1; i < pages; i += 2)
+			CHECK_EQ(enter(AT + i * 4096 + i % 15 * 256 + 256, 256, 1, 1), 1);
+		CHECK_EQ(block_count(), (uint64_t)0);
+		for (unsigned i = 0; i < pages * 16; i++) {
+			const unsigned page = i / 16, step = i % 16;
+			bool want = page % 2 && step == page % 15 + 1;
+
+			for (unsigned n = 0; !step && n <= page; n += 1 + n % 3)
+				want |= n == page;
+			CHECK_EQ(extent_leave(AT + i * 256, true), want);
+		}
+		CHECK_EQ(given, 1u + (unsigned)round);
+	}
+}
+
 int main(void)
 {
 	CHECK_EQ(block_start(), 0);
 	CHECK_EQ(extent_start(GRAIN, give, keeps), 0);
 	alone();
+	between();
 	across();
 	twice();
 	kept();

@@ -9,7 +9,6 @@
 
 #include <cuquota/ledger.h>
 #include <errno.h>
-#include <string.h>
 
 static void (*give)(const struct extent_paid *paid);
 static bool (*keeps)(uint8_t device);
@@ -30,28 +29,32 @@ int extent_start(size_t grain_bytes, void (*to_give)(const struct extent_paid *p
 	index->step = EXTENT_STEP;
 	while (((grain_bytes - 1) >> index->step) >= EXTENT_STARTS)
 		index->step++;
+	index->coarse = index->step > EXTENT_COARSE ? index->step : EXTENT_COARSE;
 	index->shift = grain_bytes & (grain_bytes - 1) ? 0 : (uint32_t)__builtin_ctzll(grain_bytes);
 	__atomic_store_n(&index->bytes, grain_bytes, __ATOMIC_RELEASE);
 	return 0;
 }
 
 /* `offset` is that of a block in its grain. Has it a bit of its own? */
-static bool on_step(uint64_t offset)
+static bool on_step(uint64_t offset, uint8_t step)
 {
-	return (offset & ((1ull << extent_index()->step) - 1)) == 0;
+	return (offset & ((1ull << step) - 1)) == 0;
 }
 
 static bool start_is_set(const struct extent *extent, uint64_t offset)
 {
-	const uint64_t bit = offset >> extent_index()->step;
+	const uint64_t bit = offset >> extent->step;
 
-	return on_step(offset) && extent->starts[bit / 64] >> (bit % 64) & 1;
+	return on_step(offset, extent->step) && extent->starts[bit / 64] >> (bit % 64) & 1;
 }
 
 static void start_flip(struct extent *extent, uint64_t offset, bool set)
 {
-	const uint64_t bit = offset >> extent_index()->step;
+	uint64_t bit;
 
+	if (__builtin_expect(!on_step(offset, extent->step), 0))
+		extent_refine(extent);
+	bit = offset >> extent->step;
 	extent->starts[bit / 64] ^= 1ull << (bit % 64);
 	extent->bits += set ? 1u : -1u;
 }
@@ -103,7 +106,7 @@ static int enter_bit(struct extent_shard *shard, uint64_t base, uint64_t offset,
 	struct extent *extent = extent_find(base);
 	bool fresh;
 
-	if (!on_step(offset))
+	if (!on_step(offset, extent_index()->step))
 		return -EEXIST;
 	if (extent && extent->live) {
 		if (extent->paid.context != paid->context || start_is_set(extent, offset))
@@ -278,8 +281,7 @@ void extent_drop_context(uint32_t context)
 			if (!extent->live)
 				extent_count_idle(shard, extent, -1);
 			extent_set_live(shard, extent, extent->live - extent->bits);
-			extent->bits = 0;
-			memset(extent->starts, 0, sizeof(extent->starts));
+			extent_clear(extent);
 			if (extent->live) { /* entries of another context, or of this one that go
 					       next */
 				extent->paid.context = 0;

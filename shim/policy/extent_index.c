@@ -64,6 +64,7 @@ struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 	extent->base = base;
 	extent->paid = *paid;
 	extent->live = 0;
+	extent->step = extent_index()->coarse;
 	extent->next = NULL;
 	extent->at = shard->used;
 	shard->extent[extent->at] = extent;
@@ -80,11 +81,37 @@ void extent_remove(struct extent_shard *shard, struct extent *extent)
 	shard->extent[extent->at] = last;
 	last->at = extent->at;
 	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
-	if (extent->bits)
-		memset(extent->starts, 0, sizeof(extent->starts));
-	extent->bits = 0;
+	extent_clear(extent);
 	extent->next = shard->spare;
 	shard->spare = extent;
+}
+
+static uint64_t steps_of(const struct extent *extent)
+{
+	return ((extent_index()->bytes - 1) >> extent->step) + 1;
+}
+
+void extent_clear(struct extent *extent)
+{
+	if (extent->bits)
+		memset(extent->starts, 0, (steps_of(extent) + 63) / 64 * sizeof(uint64_t));
+	extent->bits = 0;
+}
+
+/* From the last bit on: where one goes, none is any more that is still to go. */
+void extent_refine(struct extent *extent)
+{
+	const uint8_t finer = extent->step - extent_index()->step;
+
+	for (uint64_t bit = steps_of(extent); bit-- > 0;) {
+		const uint64_t to = bit << finer;
+
+		if (!(extent->starts[bit / 64] >> (bit % 64) & 1))
+			continue;
+		extent->starts[bit / 64] ^= 1ull << (bit % 64);
+		extent->starts[to / 64] |= 1ull << (to % 64);
+	}
+	extent->step = extent_index()->step;
 }
 
 void extent_count_idle(struct extent_shard *shard, const struct extent *extent, int n)

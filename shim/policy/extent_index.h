@@ -14,6 +14,7 @@
 #define EXTENT_SHARDS 64u
 #define EXTENT_STARTS 8192u /* bits of an extent */
 #define EXTENT_STEP 8	    /* blocks lie at least 256 bytes apart, as the driver promises */
+#define EXTENT_COARSE 12    /* and mostly begin where a page does: two lines for 512 of them */
 #define EXTENT_DEVICES 256
 
 struct extent {
@@ -22,6 +23,7 @@ struct extent {
 	uint32_t live;		 /* blocks that lie in it, entries of the block table too */
 	uint32_t bits;		 /* of those, the ones that are a bit */
 	uint32_t at;		 /* in the list of its shard */
+	uint8_t step;		 /* bytes for each bit are 1 << step */
 	struct extent *next;	 /* while free */
 
 	/* where blocks begin, in steps; none while free */
@@ -39,7 +41,8 @@ struct extent_shard {
 
 struct extent_index {
 	size_t bytes;	/* of a grain */
-	uint32_t step;	/* bytes for each bit are 1 << step */
+	uint8_t step;	/* the finest of an extent */
+	uint8_t coarse; /* the one that it begins with */
 	uint32_t shift; /* of bytes, where it is a power of two, else 0 */
 	uint32_t idle[EXTENT_DEVICES];
 	struct extent_shard shard[EXTENT_SHARDS];
@@ -122,13 +125,12 @@ static inline struct extent *extent_find(uint64_t base)
 /* Asks for what a free of that address will need, without the lock. */
 static inline void extent_expect(uint64_t pointer)
 {
-	const uint64_t base = extent_base(pointer);
-	const struct extent *const extent = extent_find(base);
+	const struct extent *const extent = extent_find(extent_base(pointer));
 
 	if (!extent)
 		return;
 	__builtin_prefetch(extent, 1);
-	__builtin_prefetch(&extent->starts[((pointer - base) >> extent_index()->step) / 64], 1);
+	__builtin_prefetch((const char *)extent + 64, 1);
 }
 
 /* Room for two more extents in the shard, and for that grain's, so that extent_make cannot fail. 0
@@ -137,6 +139,10 @@ int extent_prepare(struct extent_shard *shard, uint64_t base);
 struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 			   const struct extent_paid *paid);
 void extent_remove(struct extent_shard *shard, struct extent *extent);
+/* No block begins in it any more. */
+void extent_clear(struct extent *extent);
+/* From now on a bit for each of the finest steps. */
+void extent_refine(struct extent *extent);
 /* One more (1) or fewer (-1) that is empty. */
 void extent_count_idle(struct extent_shard *shard, const struct extent *extent, int n);
 
