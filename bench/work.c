@@ -6,12 +6,17 @@
 
 #define BATCH_NS 20000u /* between looks at the clock, about */
 
-/* In large pages: at random each would else cost the program more than the block costs us. */
-static CUdeviceptr *blocks_of(size_t count)
+#define STEP 9 /* no two blocks begin within 1 << 9 bytes */
+
+/*
+ * The program's own list: small and in large pages, since at random its lines are what the program
+ * itself waits for.
+ */
+static uint32_t *blocks_of(size_t count)
 {
 	const size_t large = (size_t)2 << 20;
-	const size_t bytes = (count * sizeof(CUdeviceptr) + large - 1) & ~(large - 1);
-	CUdeviceptr *const blocks = aligned_alloc(large, bytes);
+	const size_t bytes = (count * sizeof(uint32_t) + large - 1) & ~(large - 1);
+	uint32_t *const blocks = aligned_alloc(large, bytes);
 
 	if (!blocks)
 		STOP("no memory for %zu blocks", count);
@@ -20,9 +25,19 @@ static CUdeviceptr *blocks_of(size_t count)
 	return blocks;
 }
 
+static inline uint32_t step_of(const struct work *work, CUdeviceptr block)
+{
+	const uint64_t step = (block - work->base) >> STEP;
+
+	if (step > UINT32_MAX)
+		STOP("blocks lie too far apart");
+	return (uint32_t)step;
+}
+
 bool work_start(struct work *work, uint64_t patience_ns)
 {
 	const uint64_t until = now_ns() + patience_ns;
+	CUdeviceptr block;
 
 	work->random = 88172645463325252ull + (uint64_t)getpid() * 7919;
 	if (work->door == DOOR_DLSYM)
@@ -39,7 +54,10 @@ bool work_start(struct work *work, uint64_t patience_ns)
 	}
 	work->block = blocks_of(work->live + 1);
 	for (size_t i = 0; i < work->live; i++) {
-		NEED(cuMemAlloc_v2(&work->block[i], work->bytes));
+		NEED(cuMemAlloc_v2(&block, work->bytes));
+		if (!i)
+			work->base = block - ((CUdeviceptr)1 << (31 + STEP));
+		work->block[i] = step_of(work, block);
 		if (i % 64 == 63 && now_ns() > until)
 			return false;
 	}
@@ -69,14 +87,16 @@ times(struct work *work, const struct calls calls, uint64_t count)
 		}
 	} else {
 		const bool random = work->order == ORDER_RANDOM;
+		CUdeviceptr block = 0;
 
 		for (uint64_t i = 0; i < count; i++) {
 			const size_t at = random ? random_next(&work->random) % work->live
 						 : work->next;
 
 			work->next = at + 1 < work->live ? at + 1 : 0;
-			rc |= calls.free(work->block[at]);
-			rc |= calls.alloc(&work->block[at], work->bytes);
+			rc |= calls.free(work->base + ((CUdeviceptr)work->block[at] << STEP));
+			rc |= calls.alloc(&block, work->bytes);
+			work->block[at] = step_of(work, block);
 		}
 	}
 	if (rc != CUDA_SUCCESS)

@@ -37,7 +37,8 @@ struct work {
 	size_t live, bytes;
 	struct calls calls;
 	CUfunction function;
-	CUdeviceptr *block; /* the live ones */
+	uint32_t *block; /* the live ones, in steps from `base` */
+	CUdeviceptr base;
 	size_t next;
 	uint64_t random;
 };
