@@ -54,9 +54,11 @@ static inline uint64_t *word_find(uint64_t pointer)
 /* From the lowest bit on: units 28, device 6, seat 8, family 3, context 19. 0: it does not fit. */
 static inline uint64_t word_of(const struct block *block)
 {
-	if (block->kind != BLOCK_WHOLE || !block->units || block->units >> 28 ||
-	    block->context >> (64 - WORD_CONTEXT) || block->pointer & ((1u << PLACE) - 1) ||
-	    block->pointer >> (PLACE + MAP_FLOORS * MAP_FAN))
+	const uint64_t inside = (1u << PLACE) - 1, above = 1ull << 63;
+
+	if (block->kind != BLOCK_WHOLE ||
+	    ((block->units - 1) >> 28 | block->context >> (64 - WORD_CONTEXT) |
+	     (block->pointer & (inside | above))))
 		return 0;
 	return block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
 	       (uint64_t)block->family << 42 | (uint64_t)block->context << WORD_CONTEXT;
@@ -90,12 +92,6 @@ static inline struct shard *shard_of(uint64_t pointer)
 int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word, uint64_t value);
 /* Removes the oldest entry of that address. Under the lock. */
 bool shard_take_entry(struct shard *shard, uint64_t pointer, struct block *taken);
-
-/* Asks for the word of that address, without the lock. */
-static inline void shard_expect(uint64_t pointer)
-{
-	__builtin_prefetch(word_find(pointer), 1);
-}
 
 static inline __attribute__((always_inline)) int shard_add(const struct block *block,
 							   uint64_t epoch)

@@ -346,16 +346,6 @@ static bool take_certain(uint64_t pointer)
 	return take(pointer, true);
 }
 
-/* What the free will need is asked for now, so that it comes while the driver is at work. A small
- * block at the begin of a place is not thought of. */
-static inline __attribute__((always_inline)) void expect(uint64_t pointer)
-{
-	if (pointer & ((1u << PLACE) - 1))
-		extent_expect(pointer);
-	else
-		shard_expect(pointer);
-}
-
 void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer)
 {
 	release->pointer = pointer;
@@ -363,7 +353,7 @@ void release_open_from(const void *caller, struct release *release, CUdeviceptr 
 	release->ours = process_entered(caller) && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
 	if (release->ours)
-		expect(pointer);
+		extent_expect(pointer);
 	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED) &&
 				     extent_may_be_last(pointer),
 			     0))

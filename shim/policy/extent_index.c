@@ -69,7 +69,8 @@ struct extent *extent_make(struct extent_shard *shard, uint64_t base,
 	extent->at = shard->used;
 	shard->extent[extent->at] = extent;
 	__atomic_store_n(extent_word(base), (uintptr_t)extent, __ATOMIC_RELEASE);
-	__atomic_store_n(&shard->used, shard->used + 1, __ATOMIC_RELAXED);
+	shard->used++;
+	__atomic_add_fetch(&extent_index()->used, 1, __ATOMIC_SEQ_CST);
 	return extent;
 }
 
@@ -80,7 +81,8 @@ void extent_remove(struct extent_shard *shard, struct extent *extent)
 	__atomic_store_n(extent_word(extent->base), 0, __ATOMIC_RELAXED);
 	shard->extent[extent->at] = last;
 	last->at = extent->at;
-	__atomic_store_n(&shard->used, shard->used - 1, __ATOMIC_RELAXED);
+	shard->used--;
+	__atomic_sub_fetch(&extent_index()->used, 1, __ATOMIC_SEQ_CST);
 	extent_clear(extent);
 	extent->next = shard->spare;
 	shard->spare = extent;

@@ -44,6 +44,7 @@ struct extent_index {
 	uint8_t step;	/* the finest of an extent */
 	uint8_t coarse; /* the one that it begins with */
 	uint32_t shift; /* of bytes, where it is a power of two, else 0 */
+	uint32_t used;	/* extents of all shards */
 	uint32_t idle[EXTENT_DEVICES];
 	struct extent_shard shard[EXTENT_SHARDS];
 	struct map_node map; /* by number of the grain, the root; words are struct extent * */
@@ -85,14 +86,15 @@ static inline uint64_t *extent_word(uint64_t base)
 /* A freed block; false: no small block starts there, look in the block table. `base`: of its grain.
  */
 bool extent_leave_grain(struct extent_shard *shard, uint64_t base, uint64_t pointer);
-/* `certain`: look also where the first block of a shard may just be entered. */
+/* `certain`: look also where the first block of all may just be entered. */
 static inline bool extent_leave(uint64_t pointer, bool certain)
 {
-	const uint64_t base = extent_base(pointer);
-	struct extent_shard *const shard = extent_shard(base);
+	uint64_t base;
 
-	return (certain || __atomic_load_n(&shard->used, __ATOMIC_RELAXED)) &&
-	       extent_leave_grain(shard, base, pointer);
+	if (!certain && !__atomic_load_n(&extent_index()->used, __ATOMIC_RELAXED))
+		return false;
+	base = extent_base(pointer);
+	return extent_leave_grain(extent_shard(base), base, pointer);
 }
 
 /* How many emptied grains of a device are paid for. */
@@ -122,11 +124,15 @@ static inline struct extent *extent_find(uint64_t base)
 	return word ? (struct extent *)(uintptr_t)__atomic_load_n(word, __ATOMIC_RELAXED) : NULL;
 }
 
-/* Asks for what a free of that address will need, without the lock. */
+/* Asks for what a free of that address will need, without the lock, so that it comes while the
+ * driver is at work. The word of a whole block is better not asked for: it is one line. */
 static inline void extent_expect(uint64_t pointer)
 {
-	const struct extent *const extent = extent_find(extent_base(pointer));
+	const struct extent *extent;
 
+	if (!__atomic_load_n(&extent_index()->used, __ATOMIC_RELAXED))
+		return;
+	extent = extent_find(extent_base(pointer));
 	if (!extent)
 		return;
 	__builtin_prefetch(extent, 1);
