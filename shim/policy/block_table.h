@@ -57,7 +57,7 @@ static inline uint64_t word_of(const struct block *block)
 	const uint64_t inside = (1u << PLACE) - 1, above = 1ull << 63;
 
 	if (block->kind != BLOCK_WHOLE ||
-	    ((block->units - 1) >> 28 | block->context >> (64 - WORD_CONTEXT) |
+	    ((block->units | (block->units - 1)) >> 28 | block->context >> (64 - WORD_CONTEXT) |
 	     (block->pointer & (inside | above))))
 		return 0;
 	return block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
