@@ -120,7 +120,7 @@ def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0,
             cells[n, v] = Cell(setting, v, **{option: n, 'spread': int(option == 'processes')}, **options)
             if beside:
                 crowd(setting, cells[n, v], beside, tenants=32)
-    samples = measure(setting, cells, 60000, max(5, setting.rounds // 2), RATE)
+    samples = measure(setting, cells, 5 * SLICE, setting.rounds, RATE)
     setting.end_cells()
     words = lambda n: '%d %s' % (n, option) if n > 1 else {'processes': 'one process', 'threads': 'one thread'}[option]
     return [rate('%s.%d' % (name, n), text % words(n), split(samples, n),
