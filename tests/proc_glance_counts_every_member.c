@@ -19,9 +19,8 @@ static uint32_t draw(uint32_t below)
 }
 
 /* Of a hundred slots so many are the tenant's, have its bit, and are in use. */
-static void round_of(uint32_t own, uint32_t bits, uint32_t used)
+static void round_of(const struct segment *segment, uint32_t own, uint32_t bits, uint32_t used)
 {
-	const struct segment *const segment = ledger();
 	uint64_t *const map = segment_map(segment, 0);
 	uint64_t want = 0;
 
@@ -41,19 +40,25 @@ static void round_of(uint32_t own, uint32_t bits, uint32_t used)
 
 int main(int argc, char **argv)
 {
+	struct segment segment = {0};
+	char why[SEGMENT_WHY];
+
 	workers_enter(argc, argv, NULL);
 	world_start(BYTES(4 * GIB), 30);
 	worker_joined("a", BYTES(GIB), 0);
-	ledger()->header->members_high = SLOTS;
+	CHECK_EQ(segment_open(&segment, world.dir, world.uuid, world.device_bytes, SEGMENT_MEMBER,
+			      why),
+		 0);
+	segment.header->members_high = SLOTS;
 	for (int i = 0; i < 50; i++) {
-		round_of(100, 100, 100);
-		round_of(100, 100, 90);
-		round_of(90, 100, 90);
-		round_of(30, 50, 50);
-		round_of(3, 0, 100);
+		round_of(&segment, 100, 100, 100);
+		round_of(&segment, 100, 100, 90);
+		round_of(&segment, 90, 100, 90);
+		round_of(&segment, 30, 50, 50);
+		round_of(&segment, 3, 0, 100);
 	}
 	for (uint32_t i = 0; i < SLOTS; i++)
-		segment_slot(ledger(), i)->state = CUQUOTA_FREE;
+		segment_slot(&segment, i)->state = CUQUOTA_FREE;
 	world_end();
 	return 0;
 }
