@@ -9,8 +9,9 @@
  * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`.
  * To each line "run US" on stdin it works that long and answers "COUNT NS PACE": of one thread its
  * own time without waits for a processor, of more the time from their common begin to their
- * common end; pace is the slowest of pace_ns before and after. Ends with its stdin. With count=N it works so often and ends. cpu pins a single
- * process, spread=1 pins each to one in turn; tenants=N gives each process one of N names.
+ * common end; pace is the slowest of pace_ns before and after. Ends with its stdin. With count=N it
+ * works so often and ends. cpu pins a single process, spread=1 pins each to one in turn; tenants=N
+ * gives each process one of N names.
  *
  * Processes are forked before the driver is started; the first is ready before the others begin,
  * so that what a library learns from a context seen alone it has learned.

@@ -19,7 +19,7 @@ class Figure:
         self.bare, self.cuquota, self.added, self.peer = bare, cuquota, added, peer
         self.bound = bound if bound is not None else budget.bound if budget else None
         self.spread = {v: s.spread for v, s in (samples or {}).items()}
-        self.rounds = len(next(iter(samples.values())).values) if samples else None
+        self.rounds = next(iter(samples.values())).of if samples else None
         self.instructions, self.tries, self.broken = None, [], False
 
     @property

@@ -32,7 +32,7 @@ def bound(figure, kind):
 def lines(figures, day):
     """The part of README.md, line by line."""
     peer = any('peer' in f for f in figures.values())
-    yield 'Measured on %s on %s, by `make bench` against the simulated driver; "added" is what cuquota takes beyond it.' % (
+    yield 'Measured on %s on %s, by `make bench` against the simulated driver.' % (
         day, machine())
     yield '`make bench` measures them anew, `make bench-table` writes this table; [bench/README.md](bench/README.md) tells how.'
     yield ''
