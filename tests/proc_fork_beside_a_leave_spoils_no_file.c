@@ -41,14 +41,14 @@ static void fork_meanwhile(struct self *self, const struct order *o, struct answ
 	own = self;
 	parent = getpid();
 	hold = self->member->life.hold;
-	CHECK_EQ(pthread_create(&thread, NULL, leave, NULL), 0);
 	point_each = in_between;
+	CHECK_EQ(pthread_create(&thread, NULL, leave, NULL), 0);
 	pid = fork();
 	if (!pid)
 		_exit(0);
-	point_each = NULL;
 	CHECK_SYS(pid);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
+	point_each = NULL;
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	CHECK(looked);
 	CHECK_EQ(program, hold);

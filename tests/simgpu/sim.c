@@ -130,7 +130,7 @@ static CUresult start(void)
 		return rc == -EBUSY ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : CUDA_ERROR_UNKNOWN;
 	}
 	sim.page = page;
-	sim.started = true;
+	__atomic_store_n(&sim.started, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->ready, 1, __ATOMIC_RELEASE);
 	return CUDA_SUCCESS;
 }
@@ -156,7 +156,7 @@ ANYTIME(cuInit, (unsigned int Flags), (Flags))
 		}
 	}
 #endif
-	if (sim.started) /* here, or in the parent of a fork */
+	if (__atomic_load_n(&sim.started, __ATOMIC_ACQUIRE)) /* here, or in the parent of a fork */
 		return (CUresult)sim_ready();
 	pthread_mutex_lock(&lock);
 	rc = sim.started ? (CUresult)sim_ready() : start();
