@@ -14,38 +14,12 @@
 /* By name and version: dlsym@@GLIBC_2.34 and dlsym@GLIBC_2.2.5 are two. */
 #define MOST 16
 
-static void *front_end(const char *name)
-{
-	if (!strcmp(name, "dlsym"))
-		return (void *)dlsym;
-	if (!strcmp(name, "dlvsym"))
-		return (void *)dlvsym;
-	if (!strcmp(name, "dlopen"))
-		return (void *)dlopen;
-	return !strcmp(name, "dlmopen") ? (void *)dlmopen : NULL;
-}
-
-static int protection_of(const struct elf_image *image, const void *address)
-{
-	const ElfW(Addr) offset = (ElfW(Addr))address - image->base;
-
-	for (unsigned i = 0; i < image->phnum; i++) {
-		const ElfW(Phdr) *const phdr = &image->phdr[i];
-
-		if (phdr->p_type == PT_LOAD && offset - phdr->p_vaddr < phdr->p_memsz)
-			return (phdr->p_flags & PF_R ? PROT_READ : 0) |
-			       (phdr->p_flags & PF_W ? PROT_WRITE : 0) |
-			       (phdr->p_flags & PF_X ? PROT_EXEC : 0);
-	}
-	return PROT_READ;
-}
-
 static bool lead(const struct elf_image *image, ElfW(Sym) *sym, void *to)
 {
 	const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
 	const ElfW(Addr) low = (ElfW(Addr))sym & -page;
 	const size_t bytes = (ElfW(Addr))(sym + 1) - low;
-	const int protection = protection_of(image, sym);
+	const int protection = elf_protection(image, sym);
 
 	if (mprotect((void *)low, bytes, protection | PROT_WRITE))
 		return false;
@@ -66,7 +40,7 @@ static bool step(const struct elf_image *image, void *arg)
 		const unsigned count = elf_versions(image, names[i], found, MOST);
 
 		for (unsigned k = 0; k < count; k++)
-			if (!lead(image, found[k], front_end(names[i])))
+			if (!lead(image, found[k], loader_front_end(names[i])))
 				*(int *)arg = errno;
 	}
 	return false;

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* glibc adds the base to the dynamic section's pointers in place, musl leaves them as
  * they are in the file. */
@@ -140,6 +141,21 @@ bool elf_holds(const struct elf_image *image, const void *address)
 		    offset - image->phdr[i].p_vaddr < image->phdr[i].p_memsz)
 			return true;
 	return false;
+}
+
+int elf_protection(const struct elf_image *image, const void *address)
+{
+	const ElfW(Addr) offset = (ElfW(Addr))address - image->base;
+
+	for (unsigned i = 0; i < image->phnum; i++) {
+		const ElfW(Phdr) *const phdr = &image->phdr[i];
+
+		if (phdr->p_type == PT_LOAD && offset - phdr->p_vaddr < phdr->p_memsz)
+			return (phdr->p_flags & PF_R ? PROT_READ : 0) |
+			       (phdr->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (phdr->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return PROT_READ;
 }
 
 /* 2: defined, the default version; 1: defined, an older version; 0: not this one. */

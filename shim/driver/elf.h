@@ -50,6 +50,9 @@ const struct elf_image *elf_self(void);
 /* Does it lie in a loaded segment? */
 bool elf_holds(const struct elf_image *image, const void *address);
 
+/* PROT_ bits of the segment that holds the address. */
+int elf_protection(const struct elf_image *image, const void *address);
+
 /* The definition that dlsym would find in this very object, the default
  * version first; NULL: none. */
 ElfW(Sym) *elf_symbol(const struct elf_image *image, const char *name);

@@ -107,7 +107,7 @@ static void rewrite(const struct library *library, const struct elf_image *image
 {
 	const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
 	ElfW(Addr) low = ~(ElfW(Addr))0, high = 0;
-	int protection = PROT_READ;
+	int protection;
 
 	for (size_t i = 0; i < library->count; i++) {
 		const struct row *const row = &library->rows[i];
@@ -122,15 +122,8 @@ static void rewrite(const struct library *library, const struct elf_image *image
 	if (low > high)
 		return;
 
-	for (unsigned i = 0; i < image->phnum; i++) {
-		const ElfW(Phdr) *const phdr = &image->phdr[i];
-
-		/* An old link has code in the same segment, which others may be running. */
-		if (phdr->p_type == PT_LOAD && low - image->base - phdr->p_vaddr < phdr->p_memsz)
-			protection = (phdr->p_flags & PF_R ? PROT_READ : 0) |
-				     (phdr->p_flags & PF_W ? PROT_WRITE : 0) |
-				     (phdr->p_flags & PF_X ? PROT_EXEC : 0);
-	}
+	/* An old link has code in the same segment, which others may be running. */
+	protection = elf_protection(image, (const void *)low);
 	low &= -page;
 	if (mprotect((void *)low, high - low, protection | PROT_WRITE)) {
 		log_warn("cannot rewrite the symbol table of %s: %s; programs that read it "

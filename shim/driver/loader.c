@@ -58,3 +58,14 @@ const struct loader *loader_get(void)
 	}
 	return &loader;
 }
+
+void *loader_front_end(const char *name)
+{
+	if (!strcmp(name, "dlsym"))
+		return (void *)dlsym;
+	if (!strcmp(name, "dlvsym"))
+		return (void *)dlvsym;
+	if (!strcmp(name, "dlopen"))
+		return (void *)dlopen;
+	return !strcmp(name, "dlmopen") ? (void *)dlmopen : NULL;
+}

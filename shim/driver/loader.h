@@ -27,4 +27,7 @@ const struct loader *loader_get(void);
 bool loader_is_libc(const struct elf_image *image);
 bool loader_is_libc_name(const char *path);
 
+/* Our front end of that name; NULL: it has none. */
+void *loader_front_end(const char *name);
+
 #endif

@@ -241,13 +241,7 @@ static void *front_end(const char *name, void *found)
 	if (!found || !dladdr(found, &info) ||
 	    !elf_image_mapped(&image, info.dli_fbase, info.dli_fname) || !loader_is_libc(&image))
 		return NULL;
-	if (!strcmp(name, "dlsym"))
-		return (void *)dlsym;
-	if (!strcmp(name, "dlvsym"))
-		return (void *)dlvsym;
-	if (!strcmp(name, "dlopen"))
-		return (void *)dlopen;
-	return (void *)dlmopen;
+	return loader_front_end(name);
 }
 
 /* The doors' own names, taken from libc by hand. */
@@ -271,8 +265,7 @@ static bool decide_door(const struct query *query, void **answer)
 
 static bool door_name(const char *name)
 {
-	return !strcmp(name, "dlsym") || !strcmp(name, "dlvsym") || !strcmp(name, "dlopen") ||
-	       !strcmp(name, "dlmopen");
+	return loader_front_end(name) != NULL;
 }
 
 static bool resolve(struct door_call *call, const char *version)
