@@ -6,7 +6,6 @@
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "base/wiped.h"
-#include "driver/inside.h"
 
 #include <errno.h>
 
@@ -24,11 +23,6 @@ static void *memory; /* the generation */
 static uint64_t *generation_word(void)
 {
 	return memory;
-}
-
-bool process_returns_inside(const void *caller)
-{
-	return driver_is_inside(caller);
 }
 
 void process_count_thread(void)

@@ -12,11 +12,6 @@
 
 void *extent_memory;
 
-static uint64_t number_of(uint64_t base)
-{
-	return base / extent_index()->bytes;
-}
-
 static int more_spares(struct extent_shard *shard)
 {
 	struct extent *const slab = room_take(SLAB * sizeof(*slab));
@@ -51,7 +46,7 @@ int extent_prepare(struct extent_shard *shard, uint64_t base)
 		return -ENOMEM;
 	if (shard->used + 2 > shard->room && more_room(shard))
 		return -ENOMEM;
-	return map_make(&extent_index()->map, number_of(base)) ? 0 : -ENOMEM;
+	return map_make(&extent_index()->map, extent_number(base)) ? 0 : -ENOMEM;
 }
 
 /* An extent's memory is never anything else: whoever looks without the lock sees some extent. */

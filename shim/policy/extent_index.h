@@ -57,6 +57,14 @@ static inline struct extent_index *extent_index(void)
 	return extent_memory;
 }
 
+/* Of the grain that an address lies in. */
+static inline uint64_t extent_number(uint64_t pointer)
+{
+	const struct extent_index *const index = extent_index();
+
+	return index->shift ? pointer >> index->shift : pointer / index->bytes;
+}
+
 static inline uint64_t extent_base(uint64_t pointer)
 {
 	const struct extent_index *const index = extent_index();
@@ -78,9 +86,7 @@ static inline struct extent_shard *extent_shard(uint64_t base)
 /* The word of a grain; NULL: there never was a block in it. */
 static inline uint64_t *extent_word(uint64_t base)
 {
-	const struct extent_index *const index = extent_index();
-
-	return map_find(&index->map, index->shift ? base >> index->shift : base / index->bytes);
+	return map_find(&extent_index()->map, extent_number(base));
 }
 
 /* A freed block; false: no small block starts there, look in the block table. `base`: of its grain.

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #define MAP_FAN 14 /* bits of a number that each floor tells apart; beyond three they are one */
-#define MAP_FLOORS 3
 
 struct map_node {
 	union {

@@ -7,6 +7,8 @@
 
 #include "policy/state.h"
 
+#include "driver/inside.h"
+
 enum process_mode {
 	PROCESS_IDLE,	/* not decided: cuInit has not succeeded, or this is a forked child */
 	PROCESS_READY,	/* joined to every device */
@@ -56,15 +58,13 @@ struct process_thread {
 };
 extern __thread struct process_thread process_thread __attribute__((tls_model("initial-exec")));
 void process_count_thread(void);
-/* Does that return address lie in the driver? */
-bool process_returns_inside(const void *caller);
 
 /* `caller`: what the hook returns to. */
 static inline __attribute__((always_inline)) bool process_entered(const void *caller)
 {
 	if (__builtin_expect(!process_thread.counted, 0))
 		process_count_thread();
-	if (__builtin_expect(process_thread.inside && process_returns_inside(caller), 0)) {
+	if (__builtin_expect(process_thread.inside && driver_is_inside(caller), 0)) {
 		process_thread.inside++;
 		return false;
 	}
