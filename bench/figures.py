@@ -46,7 +46,7 @@ class Figure:
 
     def json(self):
         """The shape of bench/README.md, and what is more."""
-        clean = lambda v: None if v is None or math.isnan(v) else float('%.6g' % v)
+        clean = lambda v: None if v is None or not math.isfinite(v) else float('%.6g' % v)
         out = {'bare': clean(self.bare), 'cuquota': clean(self.cuquota), 'added': clean(self.added), 'unit': self.unit,
                'budget': clean(self.bound), 'within': self.within, 'text': self.text,
                'spread': {v: [clean(x) for x in s] for v, s in self.spread.items()}, 'rounds': self.rounds,
@@ -68,10 +68,10 @@ def added(name, text, samples, budget=None, bound=None, unit='ns', **more):
 
 
 def rate(name, text, samples, budget=None, **more):
-    """Pairs per second, in millions; added: what cuquota's own part alone would allow."""
+    """Pairs per second, in millions; added: what cuquota's own part alone would allow; infinite where it is no slower."""
     bare, with_it = samples['bare'].median, samples['cuquota'].median
-    own = 1 / (1 / with_it - 1 / bare) if 0 < with_it < bare else math.inf
-    return Figure(name, text, 'M/s', bare, with_it, min(own, 9999.0), budget, None, samples,
+    own = 0.0 if not with_it else math.inf if with_it >= bare else 1 / (1 / with_it - 1 / bare)
+    return Figure(name, text, 'M/s', bare, with_it, own, budget, None, samples,
                   samples['peer'].median if 'peer' in samples else None, **more)
 
 

@@ -1,11 +1,13 @@
 """The table on stdout: one line for each figure as soon as it is there."""
+import math
+
 from figures import Figure
 
 WIDTH = 58
 
 
 def shown(value):
-    return '-' if value is None else '%.0f' % value if abs(value) >= 1000 else '%.1f' % value if abs(value) >= 10 else '%.2f' % value
+    return '-' if value is None else '> bare' if value == math.inf else '%.0f' % value if abs(value) >= 1000 else '%.1f' % value if abs(value) >= 10 else '%.2f' % value
 
 
 def limit(figure):

@@ -42,8 +42,10 @@ def lines(figures, day):
         if figure['budget'] is None:
             continue
         kind = figure['kind']
-        added = '' if figure['added'] is None or kind in ('most', 'never') else report.shown(figure['added']) + {
-            'share': ' %', 'beside': '×', 'flat': '×'}.get(kind, '')
+        if figure['added'] is None or kind in ('most', 'never'):
+            added = '> bare' if kind == 'rate' and figure['within'] else ''
+        else:
+            added = report.shown(figure['added']) + {'share': ' %', 'beside': '×', 'flat': '×'}.get(kind, '')
         cells = [figure['text'], figure['unit'], report.shown(figure['bare']), report.shown(figure['cuquota']), added,
                  bound(figure, kind) + ('' if figure['within'] else ' **missed**')]
         yield '| ' + ' | '.join(cells + [report.shown(figure.get('peer'))] * peer) + ' |'

@@ -2,7 +2,7 @@
 import json, math, re, subprocess, sys, xml.etree.ElementTree
 import helper
 sys.path.insert(0, str(helper.SOURCE / 'bench'))
-import budget, cells, figures, plot  # noqa: E402
+import budget, cells, figures, plot, report  # noqa: E402
 
 ROWS = budget.read()
 
@@ -22,7 +22,17 @@ def test_a_rate_is_that_of_our_own_part():
     assert math.isclose(figure.added, 30.0) and figure.judged == figure.added
     assert figures.rate('x', 'x', samples(bare=60.0, cuquota=20.1), ROWS['rate']).within
     assert not figures.rate('x', 'x', samples(bare=60.0, cuquota=19.9), ROWS['rate']).within
-    assert figures.rate('x', 'x', samples(bare=60.0, cuquota=61.0), ROWS['rate']).within
+
+
+def test_a_rate_above_the_bare_one_is_within_and_no_number():
+    for with_it in (60.0, 61.0):
+        figure = figures.rate('x', 'x', samples(bare=60.0, cuquota=with_it), ROWS['rate'])
+        assert figure.within and report.shown(figure.added) == '> bare'
+        assert figure.better(figures.rate('x', 'x', samples(bare=60.0, cuquota=59.0), ROWS['rate'])) is figure
+        figure.tries = [figure.judged, 30.0]
+        out = json.loads(json.dumps(figure.json(), allow_nan=False))
+        assert (out['added'], out['within'], out['tries']) == (None, True, [None, 30.0])
+    assert not figures.rate('x', 'x', samples(bare=60.0, cuquota=0.0), ROWS['rate']).within
 
 
 def test_a_share_is_in_percent_above_bare():
