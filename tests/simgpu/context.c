@@ -99,7 +99,7 @@ static CUresult create(CUcontext *pctx, const unsigned int flags, const CUdevice
 	if (rc) {
 		end_memory(context);
 		free(context->heap);
-		handle_drop(context);
+		handle_drop(context, KIND_CONTEXT);
 		return rc;
 	}
 	*pctx = (CUcontext)context;
@@ -142,10 +142,12 @@ static CUresult destroy(struct context *context)
 {
 	const bool is_current = current_is(context);
 
+	/* From here on no thread allocates in it: heap_alloc looks under the lock. */
+	__atomic_store_n(&context->handle.kind, KIND_NONE, __ATOMIC_RELEASE);
 	end_memory(context);
 	free(context->heap);
 	context->heap = NULL;
-	handle_drop(context);
+	handle_drop(context, KIND_CONTEXT);
 	if (is_current)
 		current_pop();
 	return CUDA_SUCCESS;

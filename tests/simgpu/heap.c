@@ -246,16 +246,18 @@ CUresult heap_alloc(struct context *context, const size_t bytes, const bool mana
 		    CUdeviceptr *at)
 {
 	const bool locked = sim_lock();
-	struct arena *const a = &arena[low ? CARDS_MAX : context->card];
-	CUresult rc = CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult rc;
 
 	/* The context may have been destroyed since it was looked up. */
-	if (context->handle.kind != KIND_CONTEXT)
+	if (!context_lives(context)) {
 		rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	else if ((range && a->base) || reserve(low)) {
+	} else {
 		const struct config *const config = config_get();
+		struct arena *const a = &arena[low ? CARDS_MAX : context->card];
 
-		if (bytes <= config->grain - ACCOUNT_UNIT && !managed)
+		if ((!range || !a->base) && !reserve(low))
+			rc = CUDA_ERROR_OUT_OF_MEMORY;
+		else if (bytes <= config->grain - ACCOUNT_UNIT && !managed)
 			rc = small_alloc(a, context, bytes, low, at);
 		else
 			rc = alloc_big(config, a, context, bytes, managed, low, at);

@@ -74,7 +74,7 @@ CUAPI(cuModuleUnload, (CUmodule hmod), (hmod))
 {
 	if (!handle_get(hmod, KIND_MODULE))
 		return CUDA_ERROR_INVALID_HANDLE;
-	handle_drop(hmod);
+	handle_drop(hmod, KIND_MODULE);
 	return CUDA_SUCCESS;
 }
 
@@ -128,7 +128,7 @@ CUAPI(cuLibraryUnload, (CUlibrary library), (library))
 {
 	if (!handle_get(library, KIND_LIBRARY))
 		return CUDA_ERROR_INVALID_HANDLE;
-	handle_drop(library);
+	handle_drop(library, KIND_LIBRARY);
 	return CUDA_SUCCESS;
 }
 

@@ -76,8 +76,10 @@ void *handle_new(const enum kind kind)
 		handles_next += HANDLE_BYTES;
 	}
 	if (handle) {
-		__builtin_memset(handle, 0, HANDLE_BYTES);
-		handle->id = ++next_id;
+		/* Of a dropped one the first two words may still be looked at. */
+		__builtin_memset(&handle->next_free, 0,
+				 HANDLE_BYTES - offsetof(struct handle, next_free));
+		__atomic_store_n(&handle->id, ++next_id, __ATOMIC_RELAXED);
 		__atomic_store_n(&handle->kind, kind, __ATOMIC_RELEASE);
 	}
 	sim_unlock(locked);
@@ -96,11 +98,10 @@ void *handle_get(const void *value, const enum kind kind)
 	return (void *)(uintptr_t)value;
 }
 
-void handle_drop(void *dropped)
+void handle_drop(void *dropped, const enum kind kind)
 {
 	struct handle *const handle = dropped;
 	const bool locked = sim_lock();
-	const uint32_t kind = handle->kind;
 
 	__atomic_store_n(&handle->kind, KIND_NONE, __ATOMIC_RELEASE);
 	handle->next_free = free_handle[kind];

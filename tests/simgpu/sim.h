@@ -112,7 +112,7 @@ struct handle {
 
 void *handle_new(enum kind kind);
 void *handle_get(const void *value, enum kind kind);
-void handle_drop(void *handle);
+void handle_drop(void *handle, enum kind kind);
 
 /* context.c */
 struct heap;
@@ -139,6 +139,13 @@ struct entry {
 extern __thread struct entry current_top
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* Whether the calling thread's current context, `context`, has not ended. Binds under the lock. */
+static inline bool context_lives(const struct context *context)
+{
+	return __atomic_load_n(&context->handle.kind, __ATOMIC_RELAXED) == KIND_CONTEXT &&
+	       __atomic_load_n(&context->handle.id, __ATOMIC_RELAXED) == current_top.id;
+}
+
 /* The calling thread's context, or NULL with the code in *rc. */
 static inline struct context *context_current(CUresult *rc)
 {
@@ -148,7 +155,7 @@ static inline struct context *context_current(CUresult *rc)
 		*rc = CUDA_ERROR_INVALID_CONTEXT;
 		return NULL;
 	}
-	if (context->handle.kind != KIND_CONTEXT || context->handle.id != current_top.id) {
+	if (!context_lives(context)) {
 		*rc = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 		return NULL;
 	}

@@ -83,7 +83,7 @@ CUAPI(cuStreamDestroy_v2, (CUstream hStream), (hStream))
 
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
-	handle_drop(stream);
+	handle_drop(stream, KIND_STREAM);
 	return CUDA_SUCCESS;
 }
 
@@ -312,7 +312,7 @@ CUAPI(cuEventDestroy_v2, (CUevent hEvent), (hEvent))
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	handle_drop(event);
+	handle_drop(event, KIND_EVENT);
 	return CUDA_SUCCESS;
 }
 

@@ -184,7 +184,7 @@ CUAPI(cuMemCreate,
 		sim_unlock(locked);
 	}
 	if (rc) {
-		handle_drop(memory);
+		handle_drop(memory, KIND_MEMORY);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*handle = (CUmemGenericAllocationHandle)(uintptr_t)memory;
@@ -212,7 +212,7 @@ static void memory_end(struct memory *memory)
 		account_refund(&sim.account, (unsigned int)memory->card, memory->units);
 		sim_unlock(locked);
 	}
-	handle_drop(memory);
+	handle_drop(memory, KIND_MEMORY);
 }
 
 CUAPI(cuMemRelease, (CUmemGenericAllocationHandle handle), (handle))
