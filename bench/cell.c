@@ -7,11 +7,11 @@
  *          [threads=N] [cpu=N] [spread=1] [tenants=N] [patience=MS] [count=N]
  *
  * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`.
- * To each line "run US" on stdin it works that long and answers "COUNT NS PACE": of one thread its
- * own time without waits for a processor, of more the time from their common begin to their
- * common end; pace is the slowest of pace_ns before and after. Ends with its stdin. With count=N it
- * works so often and ends. cpu pins a single process, spread=1 pins each to one in turn; tenants=N
- * gives each process one of N names.
+ * To each line "run US WARM" on stdin it works WARM µs uncounted, then US, and answers
+ * "COUNT NS PACE": of one thread its own time without waits for a processor, of more the time from
+ * their common begin to their common end; pace is the slowest of pace_ns before and after. Ends
+ * with its stdin. With count=N it works so often and ends. cpu pins a single process, spread=1 pins
+ * each to one in turn; tenants=N gives each process one of N names.
  *
  * Processes are forked before the driver is started; the first is ready before the others begin,
  * so that what a library learns from a context seen alone it has learned.
@@ -39,6 +39,7 @@ struct shared {
 	uint32_t go;	      /* how many runs were begun */
 	uint32_t ready, done; /* threads */
 	uint32_t slow;
+	bool warm; /* work also until begin_ns */
 	uint64_t begin_ns, end_ns;
 	struct result result[];
 };
@@ -99,9 +100,11 @@ static void *thread(void *arg)
 		while (__atomic_load_n(&shared->go, __ATOMIC_SEQ_CST) == run)
 			futex_wait(&shared->go, run, 0);
 		if (work.job != JOB_IDLE) {
-			const uint64_t before = pace_ns();
-			uint64_t after;
+			uint64_t before, after, warm_ns;
 
+			if (shared->warm)
+				work_until(&work, shared->begin_ns, &warm_ns);
+			before = pace_ns();
 			sleep_until(shared->begin_ns);
 			result->count = work_until(&work, shared->end_ns, &result->elapsed_ns);
 			after = pace_ns();
@@ -150,13 +153,14 @@ static void wait_for(uint32_t *word, uint32_t count)
 	}
 }
 
-static void run(uint64_t us)
+static void run(uint64_t us, uint64_t warm_us)
 {
 	const uint32_t all = (uint32_t)(option.processes * option.threads);
 	/* Many must first have been woken. */
-	const uint64_t begin = now_ns() + (all > 1 ? 2 * MS + all * 20000ull : 0);
+	const uint64_t begin = now_ns() + warm_us * 1000 + (all > 1 ? 2 * MS + all * 20000ull : 0);
 	uint64_t count = 0, pace = 0;
 
+	shared->warm = warm_us != 0;
 	shared->begin_ns = begin;
 	shared->end_ns = begin + us * 1000;
 	__atomic_store_n(&shared->done, 0, __ATOMIC_SEQ_CST);
@@ -233,8 +237,12 @@ int main(int argc, char **argv)
 	fork_all();
 	puts(shared->slow ? "slow" : "ready");
 	fflush(stdout);
-	while (fgets(line, sizeof(line), stdin))
-		run((uint64_t)atol(line + strlen("run ")));
+	while (fgets(line, sizeof(line), stdin)) {
+		char *rest;
+		const uint64_t us = strtoull(line + strlen("run "), &rest, 10);
+
+		run(us, strtoull(rest, NULL, 10));
+	}
 	/* The children die with us. */
 	return 0;
 }

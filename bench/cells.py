@@ -83,9 +83,9 @@ class Cell:
             if variant != 'peer':
                 raise Failed('%s: %s' % (' '.join(argv[1:]) or 'pair', self.why))
 
-    def run(self, us):
-        """(how often, ns, pace)"""
-        self.process.stdin.write('run %d\n' % us)
+    def run(self, us, warm=0):
+        """(how often, ns, pace), after `warm` µs of work that do not count."""
+        self.process.stdin.write('run %d %d\n' % (us, warm))
         self.process.stdin.flush()
         words = self.process.stdout.readline().split()
         if len(words) != 3:
@@ -112,7 +112,7 @@ class Sample:
         self.spread = [quarters[0], quarters[2]]
 
 
-def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count):
+def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count, warm=0):
     """Runs the cells in turn, the order reversed each round. {key: Sample}, without those that could not be set up.
 
     A slice beside which the processor ran at a slower pace than the fastest seen says what a stranger on the same core took:
@@ -125,7 +125,7 @@ def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count
     while turn < rounds or turn < MOST * rounds and any(len(quiet(key)) < rounds // 2 + 1 for key in slices):
         for key in list(slices) if turn % 2 else list(slices)[::-1]:
             try:
-                count, ns, pace = cells[key].run(us)
+                count, ns, pace = cells[key].run(us, warm)
                 slices[key].append((figure(count, ns), pace))
             except Failed:
                 if cells[key].variant != 'peer':

@@ -22,6 +22,7 @@ static uint64_t address(uint64_t i)
 static void whole(const struct block *block)
 {
 	CHECK_EQ(block->context, 2u);
+	CHECK_EQ(block->pointer, address(block->units));
 	units += block->units;
 }
 

@@ -61,7 +61,11 @@ static struct block entry_block(const struct entry *entry)
 
 int block_start(void)
 {
-	return wiped_once(&block_memory, sizeof(struct block_table)) ? room_start() : -ENOMEM;
+	int rc = wiped_once(&block_memory, sizeof(struct block_table)) ? 0 : -ENOMEM;
+
+	if (!rc)
+		rc = label_start();
+	return rc ? rc : room_start();
 }
 
 void block_epoch_raise(void)
@@ -157,13 +161,13 @@ static void shard_remove(struct shard *shard, uint32_t hole)
 	shard->used--;
 }
 
-int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word, uint64_t value)
+int shard_add_entry(struct shard *shard, const struct block *block, uint16_t *at, uint16_t label)
 {
 	int rc;
 
-	if (word && !*word &&
+	if (at && !*at &&
 	    (!shard->used || !shard->entries[shard_find(shard, block->pointer)].key)) {
-		__atomic_store_n(word, value, __ATOMIC_RELAXED);
+		__atomic_store_n(at, label, __ATOMIC_RELAXED);
 		return 0;
 	}
 	if (!entry_holds(block))
@@ -194,29 +198,52 @@ int block_add(const struct block *block, uint64_t epoch)
 
 bool block_take(uint64_t pointer, struct block *taken)
 {
-	return shard_take(pointer, taken);
+	return shard_take(pointer, label_find(pointer), taken);
+}
+
+/* Each label in the map, by the place of its block. */
+struct each {
+	void (*visit)(uint64_t pointer, uint16_t *at, void *argument);
+	void *argument;
+};
+
+static void each_of_leaf(uint64_t number, struct map_node *leaf, void *argument)
+{
+	const struct each *const each = argument;
+
+	for (uint32_t i = 0; i < 1u << MAP_LABELS; i++)
+		if (__atomic_load_n(&leaf->label[i], __ATOMIC_RELAXED))
+			each->visit((number << MAP_LABELS | map_label_place(i)) << PLACE,
+				    &leaf->label[i], each->argument);
+}
+
+static void each_label(void (*visit)(uint64_t pointer, uint16_t *at, void *argument),
+		       void *argument)
+{
+	struct each each = {visit, argument};
+
+	map_walk(&block_table()->map, each_of_leaf, &each);
 }
 
 /*
- * Whoever walks the words has raised the epoch and taken each shard's lock since: no insertion from
- * before is still on its way, so what is seen without a lock is all there is.
+ * Whoever walks the labels has raised the epoch and taken each shard's lock since: no insertion
+ * from before is still on its way, so what is seen without a lock is all there is.
  */
 struct drop {
 	uint32_t context;
 	void (*whole)(const struct block *block);
 };
 
-static void drop_word(uint64_t place, uint64_t *word, void *argument)
+static void drop_label(uint64_t pointer, uint16_t *at, void *argument)
 {
-	const uint64_t pointer = place << PLACE;
 	const struct drop *const drop = argument;
 	struct shard *const shard = shard_of(pointer);
 	struct block block;
 
 	lock_take(&shard->lock);
-	block = word_block(pointer, *word);
-	if (*word && block.context == drop->context) {
-		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+	block = word_block(pointer, label_value(*at));
+	if (*at && block.context == drop->context) {
+		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
 		drop->whole(&block);
 	}
 	lock_give(&shard->lock);
@@ -267,7 +294,7 @@ void block_drop_context(uint32_t context, void (*whole)(const struct block *bloc
 				small(&batch[i]);
 		} while (count == BATCH);
 	}
-	map_walk(&block_table()->map, drop_word, &drop);
+	each_label(drop_label, &drop);
 }
 
 struct move {
@@ -275,58 +302,64 @@ struct move {
 	void (*adopt)(uint8_t device, uint32_t units);
 };
 
-/* True: it is to move, and names the new place now. */
-static bool moved(struct block *block, const struct move *move)
+static bool moves(const struct block *block, const struct move *move)
 {
-	if (!block->pointer || block->device != move->device || block->seat == move->seat)
-		return false;
-	block->seat = move->seat;
-	return true;
+	return block->device == move->device && block->seat != move->seat;
 }
 
-static void move_word(uint64_t place, uint64_t *word, void *argument)
+static void move_entries(struct shard *shard, const struct move *move)
 {
-	const uint64_t pointer = place << PLACE;
-	const struct move *const move = argument;
-	struct shard *const shard = shard_of(pointer);
-	struct block block;
+	uint32_t units = 0;
 
-	lock_take(&shard->lock);
-	block = word_block(pointer, *word);
-	if (*word && moved(&block, move)) {
-		__atomic_store_n(word, word_of(&block), __ATOMIC_RELAXED);
-		move->adopt(move->device, block.units);
+	for (uint32_t i = 0; shard_has(shard, i); i++) {
+		struct block block = entry_block(&shard->entries[i]);
+
+		if (!block.pointer || !moves(&block, move))
+			continue;
+		block.seat = move->seat;
+		shard->entries[i] = entry_of(&block);
+		units += block.units;
 	}
-	lock_give(&shard->lock);
+	move->adopt(move->device, units);
 }
 
+static void adopt_label(uint64_t pointer, uint16_t *at, void *argument)
+{
+	const struct move *const move = argument;
+	const struct block block = word_block(pointer, label_value(*at));
+
+	if (moves(&block, move))
+		move->adopt(move->device, block.units);
+}
+
+static uint64_t moved_value(uint64_t value, const void *argument)
+{
+	struct block block = word_block(0, value);
+
+	if (moves(&block, argument))
+		block.seat = ((const struct move *)argument)->seat;
+	return word_of(&block);
+}
+
+/* What a label says is true of many blocks: they move together, while none can come or go. */
 void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
 {
 	struct move move = {device, seat, adopt};
 
-	for (uint32_t s = 0; s < SHARDS; s++) {
-		struct shard *const shard = &block_table()->shard[s];
-		uint32_t units = 0;
-
-		lock_take(&shard->lock);
-		for (uint32_t i = 0; shard_has(shard, i); i++) {
-			struct block block = entry_block(&shard->entries[i]);
-
-			if (!moved(&block, &move))
-				continue;
-			shard->entries[i] = entry_of(&block);
-			units += block.units;
-		}
-		adopt(device, units);
-		lock_give(&shard->lock);
-	}
-	map_walk(&block_table()->map, move_word, &move);
+	for (uint32_t s = 0; s < SHARDS; s++)
+		lock_take(&block_table()->shard[s].lock);
+	for (uint32_t s = 0; s < SHARDS; s++)
+		move_entries(&block_table()->shard[s], &move);
+	each_label(adopt_label, &move);
+	label_move(moved_value, &move);
+	for (uint32_t s = 0; s < SHARDS; s++)
+		lock_give(&block_table()->shard[s].lock);
 }
 
-static void count_word(uint64_t place, uint64_t *word, void *argument)
+static void count_label(uint64_t pointer, uint16_t *at, void *argument)
 {
-	(void)place;
-	(void)word;
+	(void)pointer;
+	(void)at;
 	++*(uint64_t *)argument;
 }
 
@@ -337,6 +370,6 @@ uint64_t block_count(void)
 	for (uint32_t s = 0; block_memory && s < SHARDS; s++)
 		count += __atomic_load_n(&block_table()->shard[s].used, __ATOMIC_RELAXED);
 	if (block_memory)
-		map_walk(&block_table()->map, count_word, &count);
+		each_label(count_label, &count);
 	return count;
 }

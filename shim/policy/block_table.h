@@ -1,16 +1,17 @@
 /*
  * The table of live allocations from inside: for block.c, and for claim.c, where entering and
- * taking are part of every call. Owns: the shape of a shard and of a word, and what is done under a
- * shard's lock.
+ * taking are part of every call. Owns: the shape of a shard and of what a label says, and what is done
+ * under a shard's lock.
  *
- * A block of whole grains that begins where a place of 2 MiB does, as most do, is a word of the
- * map; any other is an entry of its shard. It becomes a word only if no other has its address: so
- * of one address the word is the oldest.
+ * A block of whole grains that begins where a place of 2 MiB does, as most do, is a label in the
+ * map; any other is an entry of its shard. It becomes a label only if no other has its address: so
+ * of one address the label is the oldest.
  */
 #ifndef POLICY_BLOCK_TABLE_H
 #define POLICY_BLOCK_TABLE_H
 
 #include "policy/block.h"
+#include "policy/label.h"
 #include "policy/lock.h"
 #include "policy/map.h"
 
@@ -20,7 +21,7 @@
 #define SHARDS 64u
 #define SHARD_BITS 6
 #define PLACE 21	/* a place has 1 << 21 bytes */
-#define WORD_CONTEXT 45 /* where it lies in a word */
+#define WORD_CONTEXT 45 /* where it lies in what a label says */
 
 struct entry;
 
@@ -43,12 +44,30 @@ static inline struct block_table *block_table(void)
 	return block_memory;
 }
 
-/* NULL: no block was ever there, or the address is inside a place. */
-static inline uint64_t *word_find(uint64_t pointer)
+/* Where the label of a block is noted. NULL: none was ever near, or the address is inside a place.
+ */
+static inline uint16_t *label_find(uint64_t pointer)
 {
+	const uint64_t place = pointer >> PLACE;
+	struct map_node *leaf;
+
 	if (pointer & ((1u << PLACE) - 1))
 		return NULL;
-	return map_find(&block_table()->map, pointer >> PLACE);
+	leaf = map_find(&block_table()->map, place >> MAP_LABELS);
+	return leaf ? &leaf->label[map_label_at(place)] : NULL;
+}
+
+/* The same for a block that is to be entered. NULL without memory. */
+static inline uint16_t *label_find_or_make(uint64_t pointer)
+{
+	const uint64_t place = pointer >> PLACE;
+	uint16_t *const found = label_find(pointer);
+	struct map_node *leaf;
+
+	if (__builtin_expect(found != NULL, 1))
+		return found;
+	leaf = map_make(&block_table()->map, place >> MAP_LABELS);
+	return leaf ? &leaf->label[map_label_at(place)] : NULL;
 }
 
 /* From the lowest bit on: units 28, device 6, seat 8, family 3, context 19. 0: it does not fit. */
@@ -86,10 +105,10 @@ static inline struct shard *shard_of(uint64_t pointer)
 }
 
 /*
- * What the map does not hold, or others of its address that are entries come before. `word` and
- * what it is to be: NULL and 0 if it cannot be one. 0 or -ENOMEM. Under the lock.
+ * What the map does not hold, or others of its address that are entries come before. `at` and the
+ * label that would be noted there: NULL and 0 if there is none. 0 or -ENOMEM. Under the lock.
  */
-int shard_add_entry(struct shard *shard, const struct block *block, uint64_t *word, uint64_t value);
+int shard_add_entry(struct shard *shard, const struct block *block, uint16_t *at, uint16_t label);
 /* Removes the oldest entry of that address. Under the lock. */
 bool shard_take_entry(struct shard *shard, uint64_t pointer, struct block *taken);
 
@@ -98,32 +117,32 @@ static inline __attribute__((always_inline)) int shard_add(const struct block *b
 {
 	struct shard *const shard = shard_of(block->pointer);
 	const uint64_t value = word_of(block);
-	uint64_t *word = value ? word_find(block->pointer) : NULL;
+	const uint16_t label = value ? label_of(value) : 0;
+	uint16_t *const at = label ? label_find_or_make(block->pointer) : NULL;
 	int rc = 0;
 
-	if (__builtin_expect(value && !word, 0))
-		word = map_make(&block_table()->map, block->pointer >> PLACE);
 	lock_take(&shard->lock);
 	if (__builtin_expect(block_epoch() != epoch, 0))
 		rc = -EAGAIN;
-	else if (__builtin_expect(word && !*word && !shard->used, 1))
-		__atomic_store_n(word, value, __ATOMIC_RELAXED);
+	else if (__builtin_expect(at && !*at && !shard->used, 1))
+		__atomic_store_n(at, label, __ATOMIC_RELAXED);
 	else
-		rc = shard_add_entry(shard, block, word, value);
+		rc = shard_add_entry(shard, block, at, label);
 	lock_give(&shard->lock);
 	return rc;
 }
 
-static inline __attribute__((always_inline)) bool shard_take(uint64_t pointer, struct block *taken)
+/* `at`: what label_find says, or said when the block was there already. */
+static inline __attribute__((always_inline)) bool shard_take(uint64_t pointer, uint16_t *at,
+							     struct block *taken)
 {
 	struct shard *const shard = shard_of(pointer);
-	uint64_t *const word = word_find(pointer);
 	bool found = true;
 
 	lock_take(&shard->lock);
-	if (__builtin_expect(word && *word, 1)) {
-		*taken = word_block(pointer, *word);
-		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+	if (__builtin_expect(at && *at, 1)) {
+		*taken = word_block(pointer, label_value(*at));
+		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
 	} else {
 		found = shard->used && shard_take_entry(shard, pointer, taken);
 	}

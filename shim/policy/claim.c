@@ -323,15 +323,15 @@ void claim_drop_context(uint32_t serial)
 	block_drop_context(serial, give_whole, give_small);
 }
 
-/* The oldest live block at that address goes. `certain`: look also where another thread may just be
- * entering it. */
-static bool take(uint64_t pointer, bool certain)
+/* The oldest live block at that address goes. `at`: where its label would be. `certain`: look also
+ * where another thread may just be entering it. */
+static bool take(uint64_t pointer, uint16_t *at, bool certain)
 {
 	struct block block;
 
 	if (extent_leave(pointer, certain))
 		return true;
-	if (!shard_take(pointer, &block))
+	if (!shard_take(pointer, at, &block))
 		return false;
 	if (block.kind != BLOCK_WHOLE) {
 		extent_leave_entry(&block, false);
@@ -343,7 +343,7 @@ static bool take(uint64_t pointer, bool certain)
 
 static bool take_certain(uint64_t pointer)
 {
-	return take(pointer, true);
+	return take(pointer, label_find(pointer), true);
 }
 
 void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer)
@@ -352,8 +352,13 @@ void release_open_from(const void *caller, struct release *release, CUdeviceptr 
 	release->watched = NULL;
 	release->ours = process_entered(caller) && process_mode() == PROCESS_READY;
 	release->moving = release->ours && quiet_move();
-	if (release->ours)
+	if (release->ours) {
+		release->at = label_find(pointer);
+		/* It comes while the driver is at work. */
+		if (release->at)
+			__builtin_prefetch(release->at, 1);
 		extent_expect(pointer);
+	}
 	if (__builtin_expect(release->ours && __atomic_load_n(&quiet_unknown, __ATOMIC_RELAXED) &&
 				     extent_may_be_last(pointer),
 			     0))
@@ -368,7 +373,7 @@ CUresult release_close(struct release *release, CUresult rc)
 	if (rc == CUDA_SUCCESS && release->pointer) {
 		if (release->watched)
 			quiet_learn(release->watched, &release->quiet);
-		if (__builtin_expect(!take(release->pointer, false), 0))
+		if (__builtin_expect(!take(release->pointer, release->at, false), 0))
 			orphan_note(release->pointer, take_certain);
 	}
 	quiet_moved(release->moving);

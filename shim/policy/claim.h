@@ -87,7 +87,8 @@ struct release {
 	const struct device
 		*watched; /* this free teaches whether the driver gives emptied grains back */
 	struct quiet quiet;
-	bool ours; /* this process counts */
+	uint16_t *at; /* where the block's label is noted, see policy/block_table.h */
+	bool ours;    /* this process counts */
 	bool moving;
 };
 void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer);

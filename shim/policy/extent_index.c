@@ -46,7 +46,7 @@ int extent_prepare(struct extent_shard *shard, uint64_t base)
 		return -ENOMEM;
 	if (shard->used + 2 > shard->room && more_room(shard))
 		return -ENOMEM;
-	return map_make(&extent_index()->map, extent_number(base)) ? 0 : -ENOMEM;
+	return map_make(&extent_index()->map, extent_number(base) >> MAP_WORDS) ? 0 : -ENOMEM;
 }
 
 /* An extent's memory is never anything else: whoever looks without the lock sees some extent. */

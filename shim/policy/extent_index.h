@@ -86,7 +86,10 @@ static inline struct extent_shard *extent_shard(uint64_t base)
 /* The word of a grain; NULL: there never was a block in it. */
 static inline uint64_t *extent_word(uint64_t base)
 {
-	return map_find(&extent_index()->map, extent_number(base));
+	const uint64_t number = extent_number(base);
+	struct map_node *const leaf = map_find(&extent_index()->map, number >> MAP_WORDS);
+
+	return leaf ? &leaf->word[map_word_at(number)] : NULL;
 }
 
 /* A freed block; false: no small block starts there, look in the block table. `base`: of its grain.
@@ -131,7 +134,7 @@ static inline struct extent *extent_find(uint64_t base)
 }
 
 /* Asks for what a free of that address will need, without the lock, so that it comes while the
- * driver is at work. The word of a whole block is better not asked for: it is one line. */
+ * driver is at work. */
 static inline void extent_expect(uint64_t pointer)
 {
 	const struct extent *extent;
