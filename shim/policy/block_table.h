@@ -1,7 +1,7 @@
 /*
  * The table of live allocations from inside: for block.c, and for claim.c, where entering and
- * taking are part of every call. Owns: the shape of a shard and of what a label says, and what is done
- * under a shard's lock.
+ * taking are part of every call. Owns: the shape of a shard and of what a label says, and what is
+ * done under a shard's lock.
  *
  * A block of whole grains that begins where a place of 2 MiB does, as most do, is a label in the
  * map; any other is an entry of its shard. It becomes a label only if no other has its address: so

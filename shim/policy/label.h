@@ -18,10 +18,10 @@
 #define LABEL_SLOTS 17 /* of the index: at most half full */
 
 struct labels {
+	struct lock lock; /* who makes one */
+	uint32_t used;
 	uint64_t value[1u << LABEL_BITS];
 	uint16_t slot[1u << LABEL_SLOTS]; /* labels by hash of their value, linear probing */
-	uint32_t used;
-	struct lock lock; /* who makes one */
 };
 
 extern void *label_memory; /* a struct labels */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MAP_FAN 14    /* bits of a leaf's number that each floor tells apart; beyond two they are one */
+#define MAP_FAN 14    /* bits of a leaf's number that each floor tells apart; any more are lost */
 #define MAP_WORDS 14  /* 1 << 14 notes of eight bytes fill a leaf */
 #define MAP_LABELS 16 /* or 1 << 16 of two */
 
