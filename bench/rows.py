@@ -11,6 +11,7 @@ GROUPS = []  # (name, function) in the order of the table; the name begins the n
 SLICE = 4000  # µs of work at a time
 WARM = 30000  # and before it, uncounted, where there are more lines than a slice touches: the programs before took them from the cache
 LIVE = (0, 1000, 10000, 100000, 1000000)
+REQUEST = {'CUQUOTA_MEMORY_REQUEST': '256M'}  # of each tenant of a crowd
 SMALL = 4096  # bytes; a million larger blocks fit no card
 
 
@@ -113,14 +114,14 @@ def idle(setting, budgets):
 RATE = lambda count, ns: 1e3 * count / ns  # millions a second
 
 
-def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0, **options):
-    """Figures of several processes or threads together, with so many idle members of other tenants."""
+def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0, others=None, **options):
+    """Figures of several processes or threads together, with so many idle members of other tenants, of those settings."""
     cells = {}
     for n in counts:
         for v in setting.variants:
             cells[n, v] = Cell(setting, v, **{option: n, 'spread': int(option == 'processes')}, **options)
             if beside:
-                crowd(setting, cells[n, v], beside, tenants=32)
+                crowd(setting, cells[n, v], beside, tenants=32, env=others)
     samples = measure(setting, cells, 5 * SLICE, setting.rounds, RATE)
     setting.end_cells()
     words = lambda n: '%d %s' % (n, option) if n > 1 else {'processes': 'one process', 'threads': 'one thread'}[option]
@@ -146,6 +147,12 @@ def grow_crowd(setting, budgets):
                  budgets['grow_rate_crowd'], (2, 16), beside=256, bytes=64 << 20)
 
 
+@group('rate.promised')
+def grow_promised(setting, budgets):
+    return rates(setting, 'rate.promised', '%s, larger than the credit, beside 256 members with requests', (2, 16), 'processes',
+                 budgets['grow_rate_crowd'], (2, 16), beside=256, others=REQUEST, bytes=64 << 20)
+
+
 @group('rate.threads')
 def threads(setting, budgets):
     return rates(setting, 'rate.threads', '%s of one process', (1, 2, 4, 8, 16), 'threads', budgets['thread_rate'],
@@ -166,6 +173,16 @@ def info(setting, budgets):
                      budgets['info'].bound + each * n) for n in counts]
     count_instructions(setting, figures[0], job='info')
     return figures
+
+
+@group('info.promised')
+def info_promised(setting, budgets):
+    cells = {v: Cell(setting, v, job='info') for v in setting.variants}
+    for cell in cells.values():
+        crowd(setting, cell, 256, tenants=32, env=REQUEST)
+    samples = measure(setting, {('info', v): cell for v, cell in cells.items()}, SLICE)
+    setting.end_cells()
+    return [added('info.promised', 'cuMemGetInfo beside 256 members with requests', split(samples, 'info'))]
 
 
 @group('launch')

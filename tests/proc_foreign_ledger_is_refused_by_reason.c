@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		memcpy(h.magic, "SHRREG1", 8);
 		with("another program's file", &h, "not a ledger");
 		h = good;
-		h.layout = 2;
+		h.layout = CUQUOTA_LAYOUT + 1;
 		with("a later layout", &h, "layout");
 		h = good;
 		h.unit = 4096;

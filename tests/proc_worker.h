@@ -378,7 +378,7 @@ TEST_USED static void workers_enter(int argc, char **argv, worker_call *const *c
 	world.shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED,
 			    world.shared_file, 0);
 	CHECK(world.shared != MAP_FAILED);
-	self.member = page_that_fork_wipes(4096);
+	self.member = page_that_fork_wipes(sizeof(struct member));
 	work(&self, calls);
 }
 

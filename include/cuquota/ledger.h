@@ -22,6 +22,10 @@
  *                      announcement holds. Of two growers at least one sees the other's
  *                      announcement. A slot that commits between the two loads is counted twice,
  *                      never missed: the sum errs upwards only.
+ *   Rising.            Where anybody has a request, an announcement is added to `risen` of its
+ *                      tenant as well, before the sum; that is never lowered. Who has summed all
+ *                      slots knows from then on what each tenant has at most: what it had, and
+ *                      what its `risen` grew by. That is enough to grant, never to refuse.
  *   Standing back.     If only announcements stand in the way, the higher-numbered slot takes its
  *                      own back and waits for the lower one; the lowest keeps its own. Waits are
  *                      bounded.
@@ -40,7 +44,9 @@
 #include <stdint.h>
 
 #define CUQUOTA_MAGIC "CUQUOTA" /* 8 bytes with its NUL */
-#define CUQUOTA_LAYOUT 1u	/* raised only when an old reader would misread a frozen field */
+/* raised only when an old reader would misread a frozen field, or an old member beside new ones
+ * would break a promise: 2 since each has to add to `risen` */
+#define CUQUOTA_LAYOUT 2u
 
 #define CUQUOTA_UNIT 65536u /* bytes: what word and pending count in */
 /* slots of a file of this release; readers use the header's count */
@@ -126,7 +132,9 @@ struct cuquota_tenant {
 	uint64_t keep_ns; /* how long the request outlives the last member; likewise */
 	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; see
 			     keep_ns */
-	uint8_t reserved0[24];
+	uint64_t risen;	  /* units ever announced by its members while anybody had a request;
+			     added to by them, never lowered, kept when the record is reused */
+	uint8_t reserved0[16];
 	char name[CUQUOTA_NAME]; /* written before state */
 	uint8_t reserved1[64];
 };
@@ -232,6 +240,7 @@ CUQUOTA_AT(cuquota_tenant, limit, 8);
 CUQUOTA_AT(cuquota_tenant, request, 16);
 CUQUOTA_AT(cuquota_tenant, keep_ns, 24);
 CUQUOTA_AT(cuquota_tenant, left_ns, 32);
+CUQUOTA_AT(cuquota_tenant, risen, 40);
 CUQUOTA_AT(cuquota_tenant, name, 64);
 CUQUOTA_AT(cuquota_slot, word, 0);
 CUQUOTA_AT(cuquota_slot, pending, 8);

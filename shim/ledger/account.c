@@ -19,7 +19,6 @@
 #define RECOVER_NS 58000000ull	 /* the latest that a refusal is ready, from the grow's begin */
 #define SUSPICIOUS_NS 2000000ull /* no running process keeps an announcement so long */
 #define STOLEN_OFTEN 10000u	 /* never seen; ends a grow that others starve */
-#define MARK_UNITS (33554432u / CUQUOTA_UNIT)
 
 static void wait_change(uint32_t *word, uint32_t value, uint64_t ns)
 {
@@ -94,12 +93,18 @@ void account_void_credit(const struct segment *segment, uint32_t tenant)
 	take_all(segment, tenant, UINT32_MAX, 1);
 }
 
-static void announce(struct cuquota_slot *slot, uint32_t units)
+static void announce(const struct member *member, uint32_t units)
 {
+	struct cuquota_slot *const slot = member_slot(member);
+
 	POINT("account.announcing");
 	__atomic_store_n(&slot->pending, units, __ATOMIC_SEQ_CST);
 	TRACE("announced", TRACE_OWN, units, 0);
 	POINT("account.announced");
+	if (!__atomic_load_n(&member->segment->header->requests, __ATOMIC_SEQ_CST))
+		return;
+	bound_rise(member->segment, member->tenant, units);
+	POINT("account.risen");
 }
 
 static void retract(struct cuquota_slot *slot)
@@ -172,21 +177,6 @@ static void adopt_epoch(struct member *member)
 	__atomic_store_n(&member->epoch, epoch, __ATOMIC_RELAXED);
 }
 
-/* An eighth of what is left for each member of the tenant, 32 MiB at most: idle credit must not
- * starve the others. */
-static void set_mark(struct member *member, const struct sum *sum, uint32_t granted)
-{
-	uint64_t room = sum_room(sum) / CUQUOTA_UNIT;
-	uint64_t left = room > granted ? room - granted : 0;
-	uint32_t shares = 8 * (sum->members ? sum->members : 1);
-
-	/* Mostly there is plenty, and no division is needed. */
-	__atomic_store_n(&member->mark,
-			 left >= (uint64_t)MARK_UNITS * shares ? MARK_UNITS
-							       : (uint32_t)(left / shares),
-			 __ATOMIC_RELAXED);
-}
-
 /* When a grow first had to wait. The clock is not read before: most need not. A sweep that begins
  * after that began after the request as well. */
 static uint64_t since(uint64_t *begun)
@@ -207,17 +197,18 @@ static enum verdict try_grow(struct member *member, uint32_t units, uint64_t *be
 	struct cuquota_slot *slot = member_slot(member);
 	enum verdict verdict;
 
-	announce(slot, units);
+	announce(member, units);
 	for (;;) {
 		uint32_t lowest;
 		uint64_t begin;
 
-		sum_take(member->segment, member->tenant, member->slot, sum);
+		verdict = sum_admit(member->segment, member->tenant, member->slot, &member->bound,
+				    units, sum, &lowest);
 		POINT("account.summed");
-		verdict = sum_judge(sum, units, &lowest);
 		if (verdict == VERDICT_GRANT) {
 			commit(slot, units);
-			set_mark(member, sum, units);
+			__atomic_store_n(&member->mark, sum_mark(sum, sum_room(sum), units),
+					 __ATOMIC_RELAXED);
 			break;
 		}
 		if (verdict != VERDICT_RACE)
@@ -314,7 +305,7 @@ static int grow(struct member *member, uint32_t units, struct refusal *refusal)
 			continue;
 		if (units > CUQUOTA_COUNT_MAX - CUQUOTA_CHARGED(word)) {
 			/* No device has so much; the counts could not hold it. */
-			sum_take(member->segment, member->tenant, member->slot, &sum);
+			sum_take(member->segment, member->tenant, member->slot, NULL, &sum);
 			account_explain(member, &sum, units, VERDICT_LIMIT, refusal);
 			return -EDQUOT;
 		}
@@ -381,6 +372,7 @@ void account_force(struct member *member, uint32_t units)
 	struct cuquota_slot *slot = member_slot(member);
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
 
+	bound_rise(member->segment, member->tenant, units);
 	do {
 		const uint64_t charged = (uint64_t)CUQUOTA_CHARGED(word) + units;
 		const uint64_t most = CUQUOTA_COUNT_MAX - CUQUOTA_CREDIT(word);

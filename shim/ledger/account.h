@@ -101,6 +101,8 @@ struct account_use {
 	uint32_t members;
 };
 int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use);
+/* The same of a member's tenant; what is found of others is noted in its bound. */
+int account_use_own(struct member *member, struct account_use *use);
 
 /* Sums over the device, and whether anybody else's account moved since: for measurements made
  * alone. */

@@ -40,6 +40,18 @@ uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 	return charged;
 }
 
+bool glance_beside(const struct member *member, uint64_t limit)
+{
+	const struct segment *const segment = member->segment;
+	const uint64_t device = segment->header->device_bytes;
+	uint64_t others;
+
+	return limit <= __atomic_load_n(&segment_tenant(segment, member->tenant)->request,
+					__ATOMIC_RELAXED) ||
+	       (limit <= device && bound_others(&member->bound, segment, member->tenant, &others) &&
+		others <= device - limit);
+}
+
 bool glance_swept(const struct segment *segment)
 {
 	const uint64_t swept = __atomic_load_n(&segment->header->swept_ns, __ATOMIC_RELAXED);

@@ -7,6 +7,7 @@
 #ifndef CUQUOTA_MEMBER_H
 #define CUQUOTA_MEMBER_H
 
+#include "ledger/bound.h"
 #include "ledger/life.h"
 #include "ledger/tenant.h"
 
@@ -28,6 +29,7 @@ struct member {
 				       for neither */
 	const uint32_t *rules;
 	uint64_t checked_ns;
+	struct bound bound; /* of what other tenants have; any thread's */
 };
 
 /*

@@ -9,10 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/*
- * Tenants beyond, of a later release's larger table, share one entry. Of what each of them uses and
- * is promised not the larger but both are counted, which errs upwards.
- */
 #define TENANTS_SUMMED CUQUOTA_TENANTS
 
 /* What one slot adds. Pending before word: an announcement that was committed in between is counted
@@ -44,15 +40,30 @@ static uint64_t use_of(uint64_t word)
 	return (uint64_t)CUQUOTA_CHARGED(word) + CUQUOTA_CREDIT(word);
 }
 
-/* What each tenant has, units. */
+/*
+ * What each tenant has, units. Those made meanwhile, and those beyond of a later release's larger
+ * table, share the last entry. Of what each of them uses and is promised not the larger but both
+ * are counted, which errs upwards.
+ */
 struct shares {
-	uint64_t used[TENANTS_SUMMED + 1], pending[TENANTS_SUMMED + 1];
-	bool present[TENANTS_SUMMED + 1];
+	uint32_t last;
+	struct share {
+		uint64_t used, pending;
+		bool present;
+	} of[TENANTS_SUMMED + 1];
 };
 
-static uint32_t entry_of(uint32_t tenant)
+static void shares_clear(struct shares *shares, const struct segment *segment)
 {
-	return tenant < TENANTS_SUMMED ? tenant : TENANTS_SUMMED;
+	const uint32_t high = segment_tenants_high(segment);
+
+	shares->last = high < TENANTS_SUMMED ? high : TENANTS_SUMMED;
+	memset(shares->of, 0, (shares->last + 1) * sizeof(*shares->of));
+}
+
+static struct share *share_of(struct shares *shares, uint32_t tenant)
+{
+	return &shares->of[tenant < shares->last ? tenant : shares->last];
 }
 
 static void add_other(struct sum *sum, uint64_t used, uint64_t pending, uint64_t request)
@@ -63,28 +74,45 @@ static void add_other(struct sum *sum, uint64_t used, uint64_t pending, uint64_t
 		sum->others_pending_bytes, sum_larger((used + pending) * CUQUOTA_UNIT, request));
 }
 
-static void sum_others(const struct segment *segment, uint32_t tenant, const struct shares *shares,
+static void sum_others(const struct segment *segment, uint32_t tenant, struct shares *shares,
 		       struct sum *sum)
 {
 	uint32_t high = segment_tenants_high(segment);
-	uint64_t now = segment_now_ns();
+	uint64_t now = 0;
 
 	for (uint32_t i = 0; i < high; i++) {
 		const struct cuquota_tenant *record = segment_tenant(segment, i);
-		const uint32_t entry = entry_of(i);
+		const struct share *const share = share_of(shares, i);
 		uint64_t request = 0;
 
 		if (i == tenant)
 			continue;
-		if (__atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
-		    (shares->present[entry] || tenant_is_kept(segment, i, now)))
+		if (__atomic_load_n(&record->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED)
 			request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
-		if (entry < TENANTS_SUMMED)
-			add_other(sum, shares->used[i], shares->pending[i], request);
+		/* Mostly somebody is there, and no clock is needed. */
+		if (request && !share->present) {
+			now = now ? now : segment_now_ns();
+			request = tenant_is_kept(segment, i, now) ? request : 0;
+		}
+		if (i < shares->last)
+			add_other(sum, share->used, share->pending, request);
 		else
 			add_other(sum, 0, 0, request);
 	}
-	add_other(sum, shares->used[TENANTS_SUMMED], shares->pending[TENANTS_SUMMED], 0);
+	add_other(sum, shares->of[shares->last].used, shares->of[shares->last].pending, 0);
+}
+
+/* Each slot was read after the refresh began. */
+static void note_shares(const struct bound_refresh *refresh, struct shares *shares)
+{
+	if (!refresh->bound)
+		return;
+	for (uint32_t i = 0; i < refresh->tenants; i++) {
+		const struct share *const share = share_of(shares, i);
+
+		bound_note(refresh, i, share->used + share->pending);
+	}
+	bound_end(refresh);
 }
 
 /* Where nobody has a request. In locals: what others could see the compiler would store before each
@@ -119,12 +147,13 @@ static void sum_tenant(const struct segment *segment, uint32_t tenant, uint32_t 
 
 /* Where somebody has one. */
 static void sum_device(const struct segment *segment, uint32_t tenant, uint32_t self,
-		       struct sum *sum)
+		       struct bound *bound, struct sum *sum)
 {
+	const struct bound_refresh refresh = bound_begin(bound, segment);
 	struct segment_walk walk = segment_walk(segment, SEGMENT_ALL);
 	struct shares shares;
 
-	memset(&shares, 0, sizeof(shares));
+	shares_clear(&shares, segment);
 	while (segment_step(&walk)) {
 		struct reading reading;
 
@@ -141,17 +170,18 @@ static void sum_device(const struct segment *segment, uint32_t tenant, uint32_t 
 			if (reading.pending && sum->lowest_same == UINT32_MAX)
 				sum->lowest_same = walk.index;
 		} else {
-			uint32_t entry = entry_of(reading.tenant);
+			struct share *const share = share_of(&shares, reading.tenant);
 
-			shares.used[entry] += use_of(reading.word);
-			shares.pending[entry] += reading.pending;
-			shares.present[entry] = true;
+			share->used += use_of(reading.word);
+			share->pending += reading.pending;
+			share->present = true;
 		}
 	}
 	sum_others(segment, tenant, &shares, sum);
+	note_shares(&refresh, &shares);
 }
 
-void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum)
+static void sum_begin(const struct segment *segment, uint32_t tenant, struct sum *sum)
 {
 	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
 
@@ -164,8 +194,14 @@ void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, str
 	sum->charged = sum->used = sum->pending = 0;
 	sum->others_bytes = sum->others_pending_bytes = 0;
 	sum->lowest_same = sum->lowest_any = UINT32_MAX;
+}
+
+void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct bound *bound,
+	      struct sum *sum)
+{
+	sum_begin(segment, tenant, sum);
 	if (__builtin_expect(sum->requests, 0))
-		sum_device(segment, tenant, self, sum);
+		sum_device(segment, tenant, self, bound, sum);
 	else
 		sum_tenant(segment, tenant, self, sum);
 }
@@ -196,22 +232,42 @@ enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest)
 	return VERDICT_RACE;
 }
 
-/* As sum_take, with idle credit counted as free, since whoever needs it may take it. Announcements
- * are left aside. */
-static void sum_charged(const struct segment *segment, uint32_t tenant, struct sum *sum,
-			uint64_t *others)
+/* Would the exact sum, which has no less room than this and no more than beside nobody, come to the
+ * same? */
+static bool is_ample(const struct sum *sum, uint32_t units)
 {
-	const struct cuquota_tenant *record = segment_tenant(segment, tenant);
+	return sum_mark(sum, sum_room(sum), units) ==
+	       sum_mark(sum, sum_room_beside(sum, sum->used, 0), units);
+}
+
+enum verdict sum_admit(const struct segment *segment, uint32_t tenant, uint32_t self,
+		       struct bound *bound, uint32_t units, struct sum *sum, uint32_t *lowest)
+{
+	sum_begin(segment, tenant, sum);
+	if (sum->requests && bound_others(bound, segment, tenant, &sum->others_bytes)) {
+		sum->others_pending_bytes = sum->others_bytes;
+		sum_tenant(segment, tenant, self, sum);
+		if (sum_judge(sum, units, lowest) == VERDICT_GRANT && is_ample(sum, units))
+			return VERDICT_GRANT;
+	}
+	sum_take(segment, tenant, self, bound, sum);
+	return sum_judge(sum, units, lowest);
+}
+
+/* As sum_take, with idle credit counted as free, since whoever needs it may take it; so are
+ * announcements, and both stand with what is pending. */
+static void sum_charged(const struct segment *segment, uint32_t tenant, struct bound *bound,
+			struct sum *sum, uint64_t *others)
+{
+	struct bound_refresh refresh = {NULL, 0};
 	struct segment_walk walk;
 	struct shares shares;
 
-	memset(sum, 0, sizeof(*sum));
-	sum->limit = __atomic_load_n(&record->limit, __ATOMIC_SEQ_CST);
-	sum->request = __atomic_load_n(&record->request, __ATOMIC_SEQ_CST);
-	sum->device_bytes = segment->header->device_bytes;
-	sum->requests = __atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST);
-	if (sum->requests)
-		memset(&shares, 0, sizeof(shares));
+	sum_begin(segment, tenant, sum);
+	if (sum->requests) {
+		refresh = bound_begin(bound, segment);
+		shares_clear(&shares, segment);
+	}
 	*others = 0;
 	walk = segment_walk(segment, sum->requests ? SEGMENT_ALL : tenant);
 	while (segment_step(&walk)) {
@@ -224,16 +280,22 @@ static void sum_charged(const struct segment *segment, uint32_t tenant, struct s
 			sum->charged += CUQUOTA_CHARGED(reading.word);
 			sum->used += use_of(reading.word);
 		} else if (sum->requests) {
+			struct share *const share = share_of(&shares, reading.tenant);
+
 			*others += CUQUOTA_CHARGED(reading.word);
-			shares.used[entry_of(reading.tenant)] += CUQUOTA_CHARGED(reading.word);
-			shares.present[entry_of(reading.tenant)] = true;
+			share->used += CUQUOTA_CHARGED(reading.word);
+			share->pending += CUQUOTA_CREDIT(reading.word) + (uint64_t)reading.pending;
+			share->present = true;
 		}
 	}
-	if (sum->requests)
-		sum_others(segment, tenant, &shares, sum);
+	if (!sum->requests)
+		return;
+	sum_others(segment, tenant, &shares, sum);
+	note_shares(&refresh, &shares);
 }
 
-int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use)
+static int show(const struct segment *segment, uint32_t tenant, struct bound *bound,
+		struct account_use *use)
 {
 	uint64_t others;
 	struct sum sum;
@@ -241,7 +303,7 @@ int account_use(const struct segment *segment, uint32_t tenant, struct account_u
 	memset(use, 0, sizeof(*use));
 	if (!segment_has_tenant(segment, tenant))
 		return -ENOENT;
-	sum_charged(segment, tenant, &sum, &others);
+	sum_charged(segment, tenant, bound, &sum, &others);
 	use->charged = sum.charged * CUQUOTA_UNIT;
 	use->credit = (sum.used - sum.charged) * CUQUOTA_UNIT;
 	use->limit = sum.limit;
@@ -253,6 +315,16 @@ int account_use(const struct segment *segment, uint32_t tenant, struct account_u
 				   : CUQUOTA_NONE;
 	use->lent = sum_lent(&sum, use->charged, others * CUQUOTA_UNIT);
 	return 0;
+}
+
+int account_use(const struct segment *segment, uint32_t tenant, struct account_use *use)
+{
+	return show(segment, tenant, NULL, use);
+}
+
+int account_use_own(struct member *member, struct account_use *use)
+{
+	return show(member->segment, member->tenant, &member->bound, use);
 }
 
 uint32_t account_room(const struct member *member)

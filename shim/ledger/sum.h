@@ -7,7 +7,7 @@
 #ifndef CUQUOTA_SUM_H
 #define CUQUOTA_SUM_H
 
-#include "ledger/segment.h"
+#include "ledger/bound.h"
 
 enum verdict {
 	VERDICT_GRANT,
@@ -34,11 +34,18 @@ struct sum {
 };
 
 /* Add up for `tenant`, seen from `self` (a slot whose own announcement does not count; UINT32_MAX
- * none). */
-void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct sum *sum);
+ * none). What is found of other tenants is noted in `bound`, which may be NULL. */
+void sum_take(const struct segment *segment, uint32_t tenant, uint32_t self, struct bound *bound,
+	      struct sum *sum);
 /* May `units` be added? On VERDICT_RACE `lowest` is the lowest slot whose announcement is in the
  * way. */
 enum verdict sum_judge(struct sum *sum, uint32_t units, uint32_t *lowest);
+/*
+ * Both, for one who has announced `units`. Where the bound of what other tenants have is enough to
+ * grant, and does not make the mark another, their slots are not looked at.
+ */
+enum verdict sum_admit(const struct segment *segment, uint32_t tenant, uint32_t self,
+		       struct bound *bound, uint32_t units, struct sum *sum, uint32_t *lowest);
 
 static inline uint64_t sum_larger(uint64_t a, uint64_t b)
 {
@@ -64,6 +71,22 @@ static inline uint64_t sum_room_beside(const struct sum *sum, uint64_t used, uin
 static inline uint64_t sum_room(const struct sum *sum)
 {
 	return sum_room_beside(sum, sum->used, sum->others_bytes);
+}
+
+#define SUM_MARK (33554432u / CUQUOTA_UNIT)
+
+/*
+ * The credit worth keeping where `room` bytes are left before `granted` units. An eighth of what is
+ * left then for each member of the tenant, 32 MiB at most: idle credit must not starve the others.
+ */
+static inline uint32_t sum_mark(const struct sum *sum, uint64_t room, uint32_t granted)
+{
+	uint64_t units = room / CUQUOTA_UNIT;
+	uint64_t left = units > granted ? units - granted : 0;
+	uint32_t shares = 8 * (sum->members ? sum->members : 1);
+
+	/* Mostly there is plenty, and no division is needed. */
+	return left >= (uint64_t)SUM_MARK * shares ? SUM_MARK : (uint32_t)(left / shares);
 }
 
 /* What others, who hold `others` bytes, have of the request of a tenant that holds `held`. */

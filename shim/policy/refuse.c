@@ -83,7 +83,7 @@ CUresult refuse_excess(const struct device *device, const char *what, uint64_t b
 	struct sum sum;
 	uint32_t lowest;
 
-	sum_take(member->segment, member->tenant, member->slot, &sum);
+	sum_take(member->segment, member->tenant, member->slot, NULL, &sum);
 	account_explain(member, &sum, units, sum_judge(&sum, units, &lowest), &refusal);
 	return refuse(device, what, bytes, &refusal);
 }

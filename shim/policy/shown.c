@@ -69,15 +69,16 @@ static void forget_dead(const struct segment *segment)
 	errno = kept;
 }
 
-/* The device need be summed only where somebody has a request. */
-static bool use_of(const struct member *member, struct account_use *use)
+/* The device need be summed only where somebody's request may leave less than the limit. */
+static bool use_of(struct member *member, struct account_use *use)
 {
 	const struct segment *const segment = member->segment;
 
-	if (__atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST))
-		return account_use(segment, member->tenant, use) == 0;
 	use->limit =
 		__atomic_load_n(&segment_tenant(segment, member->tenant)->limit, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST) &&
+	    !glance_beside(member, use->limit))
+		return account_use_own(member, use) == 0;
 	use->charged = glance_charged(segment, member->tenant) * CUQUOTA_UNIT;
 	use->free = use->limit == CUQUOTA_NONE	? CUQUOTA_NONE
 		    : use->limit > use->charged ? use->limit - use->charged
@@ -87,7 +88,7 @@ static bool use_of(const struct member *member, struct account_use *use)
 
 void device_shown(const struct device *device, uint64_t real_free, struct shown *shown)
 {
-	const struct member *const member = seat_member(device);
+	struct member *const member = seat_member(device);
 	struct account_use use;
 
 	if (__builtin_expect(!glance_swept(member->segment), 0))

@@ -27,6 +27,9 @@
 #define LOOKED_ONCE 24	   /* tenant.c begins_anew: members are not looked for again after the flag was set */
 #define FLAG_IGNORED 25	   /* tenant.c tenant_entered: goes in while its tenant is settled anew */
 #define MEMBERS_FIRST 26   /* tenant.c store: whom a lower limit binds is looked for before it is stored */
+#define RISEN_FIRST 27	   /* account.c announce: risen is added to before pending is stored */
+#define RISEN_LATE 28	   /* account.c announce, commit: risen is added to after the sum */
+#define BASED_LATE 29	   /* sum.c sum_device: the bound's refresh begins after the slots were read */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

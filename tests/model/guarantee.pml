@@ -1,6 +1,6 @@
 /*
  * Admission with a guarantee: a tenant with a request comes, goes and comes again beside one that borrows. Stands for
- * shim/ledger/sum.c (sum_others, judge), tenant.c (store, make_binding, tenant_entered, tenant_leaving, tenant_is_kept) and
+ * shim/ledger/sum.c (sum_admit, sum_others, judge), bound.c, tenant.c (store, make_binding, tenant_entered, tenant_leaving, tenant_is_kept) and
  * member.c (publish, empty), beside account.c.
  *
  * Slot 0 is the promised tenant's, slots 1 and 2 are the borrower's. The promised one joins, may leave or be killed at any
@@ -83,7 +83,7 @@ byte joins = 0;
 		at = (i == SLOTS -> PUBLISH : STORE_TAKE); i = (i == SLOTS -> 0 : i) }                               \
 	/* a new owner: its handle has no epoch yet */                                                               \
 	:: atomic { at == PUBLISH && RUNS(s) -> charged[0] = 0; credit[0] = 0; pending[0] = 0; own_epoch[0] = 0;     \
-		growing[0] = 0; mark[0] = 0; state[0] = USED; at = (FAULT == BOUND_ONCE -> ENTERED : ENTER_EPOCH) }               \
+		growing[0] = 0; mark[0] = 0; known[0] = NOTHING; others_most[0] = 0; state[0] = USED; at = (FAULT == BOUND_ONCE -> ENTERED : ENTER_EPOCH) }               \
 	/* tenant.c tenant_entered */                                                                                \
 	:: atomic { at == ENTER_EPOCH && RUNS(s) -> epoch++; at = ENTER_TAKE; i = 0 }                                \
 	:: atomic { at == ENTER_TAKE && RUNS(s) -> TAKE_ALL(i); i++;                                                 \
@@ -100,6 +100,7 @@ byte joins = 0;
 	:: atomic { at == LEAVE_STATE && RUNS(s) -> state[0] = FREE; at = LEAVE_STAMP }                              \
 	:: atomic { at == LEAVE_STAMP && RUNS(s) -> kept[0] = (FAULT == STAMPED_LATE -> 1 : kept[0]); at = OUT }     \
 	:: atomic { dead && s == 0 -> CLEAN; n = 0; fast = 1; seen = 0; was = 0; rules = 0; held[0] = 0;             \
+		trust = 0; summing = 0; known[0] = NOTHING; others_most[0] = 0; used_other = 0; pend_other = 0; low_other = NONE; promise = 0; present = 0; \
 		dead = 0; at = (state[0] == USED -> FORGET_STAMP : OUT) }                                            \
 	/* the same by a stranger, of a dead one */                                                                  \
 	:: atomic { at == FORGET_STAMP -> kept[0] = (FAULT == STAMPED_LATE -> kept[0] : 1); at = FORGET_WORD }       \

@@ -80,6 +80,11 @@
 #define AGAIN 35	/* account.c grow: load word after charge_credit failed */
 #define REFUND_EPOCH 36 /* account_refund: load epoch */
 #define REFUND_SWAP 37	/* account_refund: swap word */
+#define RISE 20		/* account.c announce: load requests */
+#define RISEN 21	/* bound.h bound_rise */
+#define ADMIT 22	/* sum.c sum_admit: load requests, then bound.c bound_others */
+#define EXACT 23	/* sum.c sum_take: load requests */
+#define BASE 24		/* bound.c bound_begin */
 
 /* struct cuquota_slot, record and header, as far as they matter. */
 COUNT charged[SLOTS], credit[SLOTS], pending[SLOTS];
@@ -101,6 +106,25 @@ bit tenant[SLOTS];
 byte request[2];
 bit kept[2]; /* tenant.c tenant_is_kept: left_ns is stamped and keep_ns not over */
 bit requests;
+/*
+ * Struct bound of the process that owns the slot, as what it comes to: what it saw the other tenant have, and what that one's
+ * risen grew by since. More than the device has is all the same.
+ */
+byte others_most[SLOTS];
+byte known[SLOTS];
+#define NOTHING 0
+#define FILLING 1 /* slots are being read */
+#define KNOWN 2
+#define RAISE(k) \
+	if \
+	:: known[k] != NOTHING && !SAME(k) -> others_most[k] = (others_most[k] + need > DEVICE -> DEVICE + 1 : others_most[k] + need) \
+	:: else \
+	fi
+#if SLOTS > 2
+#define RAISE_ALL RAISE(0); RAISE(1); RAISE(2)
+#else
+#define RAISE_ALL RAISE(0); RAISE(1)
+#endif
 #endif
 
 /* The locals of a thread, in slot s. */
@@ -120,11 +144,15 @@ bit requests;
 #else
 #define LOCALS_MAP
 #define FORGET_MAP skip
+#if TENANTS > 1
+#define TO_SUM ADMIT
+#else
 #define TO_SUM PENDING
+#endif
 #endif
 #if TENANTS > 1
 #define LOCALS_TENANT \
-	; byte used_other = 0, pend_other = 0, low_other = NONE, promise = 0; bit present = 0, summing = 0
+	; byte used_other = 0, pend_other = 0, low_other = NONE, promise = 0; bit present = 0, summing = 0, trust = 0
 #else
 #define LOCALS_TENANT
 #endif
@@ -160,7 +188,7 @@ inline judge_limit()
 /* sum.c sum_others: the other tenant's promise is looked up after all slots were read. */
 inline judge()
 {
-	promise = ((summing && (present || kept[1 - tenant[s]])) -> request[1 - tenant[s]] : 0);
+	promise = (trust -> promise : (summing && (present || kept[1 - tenant[s]]) -> request[1 - tenant[s]] : 0));
 	verdict = JUDGE(used + need, MAX(used_other, promise));
 	if
 	:: verdict == GRANT ->
@@ -187,15 +215,25 @@ inline judge()
 #define SET_MARK skip
 #endif
 
-/* Account.c try_grow, after a sum. */
-inline after_sum(s)
+/* sum.c note_shares and bound.c bound_end: what was announced counts as had. */
+#if TENANTS > 1
+#define NOTE_BOUND(s) \
+	if \
+	:: FAULT == BASED_LATE && summing && !trust -> others_most[s] = used_other + pend_other; known[s] = KNOWN \
+	:: FAULT != BASED_LATE && summing && !trust -> known[s] = KNOWN; \
+		others_most[s] = (others_most[s] + used_other + pend_other > DEVICE -> DEVICE + 1 : others_most[s] + used_other + pend_other) \
+	:: else \
+	fi
+#endif
+
+/* Account.c try_grow, after a sum was judged. */
+inline judged(s)
 {
-	judge();
 	NOTE_ROOM;
 	FORGET_MAP;
 	i = 0; used = 0; pend = 0;
 	if
-	:: verdict == GRANT -> at = (FAULT == CLEARS_FIRST -> CLEAR : COMMIT); low = NONE
+	:: verdict == GRANT -> at = (FAULT == CLEARS_FIRST -> CLEAR : (FAULT == RISEN_LATE -> RISE : COMMIT)); low = NONE
 	:: verdict == BY_LIMIT || verdict == BY_GUARANTEE -> at = RETRACT; low = NONE
 #if PATIENT
 	/* A higher one takes its own back first; the lowest keeps its own. */
@@ -251,22 +289,48 @@ inline read_word(s)
 #endif
 }
 
+/* sum.c sum_admit, after a sum: a bound that does not grant says nothing. */
+inline after_sum(s)
+{
+	NOTE_BOUND(s);
+	judge();
+#if TENANTS > 1
+	if
+	:: trust && verdict != GRANT -> i = 0; used = 0; pend = 0; low = NONE; verdict = 0; trust = 0; at = EXACT
+	:: else -> trust = 0; judged(s)
+	fi
+#else
+	judged(s)
+#endif
+}
+
+/* By the bound only the tenant's own slots are read. */
+#if TENANTS > 1
+#define SKIP_OTHERS(s) \
+	do \
+	:: i < SLOTS && i != s && trust && !SAME(i) -> i++ \
+	:: else -> break \
+	od
+#define BEGIN_GROW (FAULT == RISEN_FIRST -> RISE : ANNOUNCE)
+#define ANNOUNCED (FAULT == RISEN_FIRST || FAULT == RISEN_LATE -> ADMIT : RISE)
+#define HAS_RISEN (FAULT == RISEN_FIRST -> ANNOUNCE : (FAULT == RISEN_LATE -> COMMIT : ADMIT))
+#else
+#define SKIP_OTHERS(s) skip
+#define BEGIN_GROW ANNOUNCE
+#define ANNOUNCED TO_SUM
+#endif
+
 #define NEXT_SLOT(s) \
 	i++;         \
+	SKIP_OTHERS(s); \
 	if           \
 	:: i == SLOTS -> after_sum(s) \
 	:: else      \
 	fi
 
-#if TENANTS > 1
-#define BEGIN_SUM summing = requests
-#else
-#define BEGIN_SUM skip
-#endif
-
 /* Has the credit been seen to be enough? If not, the rest is asked for. */
 #if EPOCHS
-#define SHORT(s) seen = 0; was = 0; tagged = 0; at = (fast -> LOCK : ANNOUNCE); need = (fast -> 0 : n - credit[s])
+#define SHORT(s) seen = 0; was = 0; tagged = 0; at = (fast -> LOCK : BEGIN_GROW); need = (fast -> 0 : n - credit[s])
 #define BEGIN_CHARGE fast = 1; at = CHARGE
 #define END_GROW(s) if :: !fast -> growing[s] = 0 :: else fi; fast = 1; seen = 0; was = 0; tagged = 0; rules = 0
 #define TO_CHARGE ADOPT

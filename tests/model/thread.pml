@@ -47,7 +47,7 @@ proctype member(byte p; byte s)
 	:: atomic { at == AGAIN && RUNS(s) ->
 		if
 		:: credit[s] >= n -> at = ADOPT
-		:: else -> need = n - credit[s]; at = ANNOUNCE
+		:: else -> need = n - credit[s]; at = BEGIN_GROW
 		fi }
 #else
 	:: atomic { at == CHARGE && RUNS(s) ->
@@ -57,13 +57,25 @@ proctype member(byte p; byte s)
 			credit[s] = credit[s] - n; charged[s] = charged[s] + n;
 			CLEAN;
 			CHARGED(s)
-		:: else -> need = n - credit[s]; at = ANNOUNCE
+		:: else -> need = n - credit[s]; at = BEGIN_GROW
 		fi }
 #endif
 	/* account.c try_grow */
 	:: atomic { at == ANNOUNCE && RUNS(s) ->
 		SEEN(S_ANNOUNCED, s, need)
-		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); BEGIN_SUM; at = TO_SUM }
+		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); at = ANNOUNCED }
+#if TENANTS > 1
+	:: atomic { at == RISE && RUNS(s) -> at = (requests -> RISEN : HAS_RISEN) }
+	:: atomic { at == RISEN && RUNS(s) -> RAISE_ALL; at = HAS_RISEN }
+	:: atomic { at == ADMIT && RUNS(s) ->
+		if
+		:: requests && known[s] == KNOWN -> summing = 1; trust = 1; used_other = others_most[s];
+			promise = request[1 - tenant[s]]; at = PENDING; SKIP_OTHERS(s)
+		:: else -> at = EXACT
+		fi }
+	:: atomic { at == EXACT && RUNS(s) -> summing = requests; at = (requests -> BASE : PENDING) }
+	:: atomic { at == BASE && RUNS(s) -> others_most[s] = 0; known[s] = (FAULT == BASED_LATE -> NOTHING : FILLING); at = PENDING }
+#endif
 	:: atomic { at == PENDING && i == s && RUNS(s) -> read_word(s); NEXT_SLOT(s) }
 #if SPLIT_STATE
 	:: atomic { at == MAP && RUNS(s) -> map = mapped[0] + 2 * mapped[1]; at = PENDING }
