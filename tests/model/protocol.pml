@@ -292,14 +292,15 @@ inline read_word(s)
 /* sum.c sum_admit, after a sum: a bound that does not grant says nothing. */
 inline after_sum(s)
 {
+#if TENANTS > 1
 	NOTE_BOUND(s);
 	judge();
-#if TENANTS > 1
 	if
 	:: trust && verdict != GRANT -> i = 0; used = 0; pend = 0; low = NONE; verdict = 0; trust = 0; at = EXACT
 	:: else -> trust = 0; judged(s)
 	fi
 #else
+	judge();
 	judged(s)
 #endif
 }
