@@ -11,7 +11,7 @@
  * "COUNT NS PACE": of one thread its own time without waits for a processor, of more the time from
  * their common begin to their common end; pace is the slowest of pace_ns before and after. Ends
  * with its stdin. With count=N it works so often and ends. cpu pins a single process, spread=1 pins
- * each to one in turn; tenants=N gives each process one of N names.
+ * each thread to one in turn; tenants=N gives each process one of N names.
  *
  * Processes are forked before the driver is started; the first is ready before the others begin,
  * so that what a library learns from a context seen alone it has learned.
@@ -92,6 +92,8 @@ static void *thread(void *arg)
 	struct result *const result = &shared->result[index];
 	struct work work = work_of_options();
 
+	if (option.spread)
+		pin_to(index % sysconf(_SC_NPROCESSORS_ONLN));
 	NEED(cuCtxSetCurrent(context));
 	if (!work_start(&work, (uint64_t)option.patience * MS))
 		__atomic_store_n(&shared->slow, 1, __ATOMIC_SEQ_CST);
@@ -129,8 +131,6 @@ static void process(long index)
 		setenv("SIMGPU_TAG", name, 1);
 	if (option.cpu >= 0)
 		pin_to(option.cpu);
-	else if (option.spread)
-		pin_to(index % sysconf(_SC_NPROCESSORS_ONLN));
 	context = context_start();
 	for (long i = 1; i < option.threads; i++) {
 		pthread_t id;

@@ -119,7 +119,7 @@ def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0,
     cells = {}
     for n in counts:
         for v in setting.variants:
-            cells[n, v] = Cell(setting, v, **{option: n, 'spread': int(option == 'processes')}, **options)
+            cells[n, v] = Cell(setting, v, **{option: n, 'spread': 1}, **options)
             if beside:
                 crowd(setting, cells[n, v], beside, tenants=32, env=others)
     samples = measure(setting, cells, 5 * SLICE, setting.rounds, RATE)
