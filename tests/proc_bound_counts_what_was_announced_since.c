@@ -10,27 +10,34 @@
 #define LIMIT (400 * MIB) /* of the one who looks: less than it could have beside the guarantee */
 #define RISE (300 * MIB)
 
-enum rise { ANNOUNCED,
-	    COMMITTED,
-	    FORCED,
-	    JOINED,
-	    WHILE_LOOKING,
-	    UNTOLD,
-	    PROMISED,
-	    RISES };
+enum rise {
+	ANNOUNCED,
+	COMMITTED,
+	FORCED,
+	JOINED,
+	WHILE_LOOKING,
+	UNTOLD,
+	FORCED_BESIDE,
+	PROMISED,
+	RISES
+};
 
-static const char *const names[] = {
-	"announced only", "committed", "forced", "of one who joined since",
-	"committed while all slots were read", "announced before anybody had a request",
-	"promised"};
+static const char *const names[] = {"announced only",
+				    "committed",
+				    "forced",
+				    "of one who joined since",
+				    "committed while all slots were read",
+				    "announced before anybody had a request",
+				    "forced beside one who read all slots",
+				    "promised"};
 
-static void starts(struct worker *w, uint32_t units, const char *at, uint32_t nth)
+static void starts(struct worker *w, enum op op, uint32_t units, const char *at, uint32_t nth)
 {
-	const struct order grow = order_units(OP_CHARGE, units);
+	const struct order order = order_units(op, units);
 	struct answer a;
 
 	worker_arm(w, at, nth, SIGSTOP);
-	worker_tell(w, &grow);
+	worker_tell(w, &order);
 	CHECK_EQ(worker_hear(w, &a), HEARD_STOPPED);
 }
 
@@ -57,22 +64,26 @@ static void round_of(enum rise rise)
 		other = worker_joined("other", CUQUOTA_NONE, 0);
 	looker = worker_joined("looker", BYTES(LIMIT), 0);
 	if (rise == UNTOLD) {
-		starts(other, RISE, "account.summed", 1);
+		starts(other, OP_CHARGE, RISE, "account.summed", 1);
 		worker_joined("promised", CUQUOTA_NONE, BYTES(REQUEST));
 	}
+	if (rise == FORCED_BESIDE)
+		starts(other, OP_FORCE, RISE, "account.forcing", 1);
 	/* It has read the other's slot by the third. */
 	if (rise == WHILE_LOOKING)
-		starts(looker, 10 * MIB, "sum.between", 3);
+		starts(looker, OP_CHARGE, 10 * MIB, "sum.between", 3);
 	else
 		CHECK_EQ(worker_charge(looker, 10 * MIB), 0);
 	if (rise == JOINED)
 		other = worker_joined("other", CUQUOTA_NONE, 0);
 	if (rise == ANNOUNCED)
-		starts(other, RISE, "account.committing", 1);
+		starts(other, OP_CHARGE, RISE, "account.committing", 1);
 	else if (rise == FORCED)
 		worker_units(other, OP_FORCE, RISE);
 	else if (rise == PROMISED)
 		worker_joined("promised", CUQUOTA_NONE, BYTES(REQUEST + more));
+	else if (rise == FORCED_BESIDE)
+		goes_on(other);
 	else if (rise != UNTOLD)
 		CHECK_EQ(worker_charge(other, RISE), 0);
 	if (rise == WHILE_LOOKING)

@@ -17,18 +17,16 @@
  *                      by compare-and-swap. charge moves credit to charged, refund moves it back;
  *                      both leave the sum as it is, and so need to look at nobody.
  *   Growing.           The owner announces the rise in `pending` (sequentially consistent), then
- *                      sums all slots that its rules bind, `pending` before `word` of each, and
- *                      commits (raises credit, then clears pending) only if the sum with every
- *                      announcement holds. Of two growers at least one sees the other's
- *                      announcement. A slot that commits between the two loads is counted twice,
- *                      never missed: the sum errs upwards only.
- *   Rising.            Where anybody has a request, an announcement is added to `risen` of its
- *                      tenant as well, before the sum; that is never lowered. Who has summed all
- *                      slots knows from then on what each tenant has at most: what it had, and
- *                      what its `risen` grew by. That is enough to grant, never to refuse.
- *   Standing back.     If only announcements stand in the way, the higher-numbered slot takes its
- *                      own back and waits for the lower one; the lowest keeps its own. Waits are
- *                      bounded.
+ *                      sums its tenant's slots, `pending` before `word` of each, and where
+ *                      anybody has a request what the others have, and commits (raises credit, then
+ * clears pending) only if the sum with every announcement holds. Of two growers at least one sees
+ * the other's announcement. A slot that commits between the two loads is counted twice, never
+ * missed: the sum errs upwards only. Rising.            Where anybody has a request, an
+ * announcement is added to `risen` of its tenant as well, before the sum; what is charged by force
+ * is added after it is. `risen` is never lowered. Who has summed all slots knows from then on what
+ * each tenant has at most: what it had, and what its `risen` grew by. That is enough to grant,
+ * never to refuse. Standing back.     If only announcements stand in the way, the higher-numbered
+ * slot takes its own back and waits for the lower one; the lowest keeps its own. Waits are bounded.
  *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch` and takes
  *                      the credit of those bound. A charge reads word, then epoch, then swaps word,
  *                      and goes to grow when the epoch is not that of its credit: credit granted
@@ -97,7 +95,7 @@ struct cuquota_header {
 	uint32_t epoch;
 	uint32_t members_high; /* slots at or above it were never used; anybody raises it by CAS,
 				  never lowered */
-	/* not 0: some tenant has had a request, so the device must be summed; never lowered */
+	/* not 0: some tenant has had a request, so what the others have counts; never lowered */
 	uint32_t requests;
 	uint32_t tenants_high; /* records at or above it were never used; raised under the settle
 				  byte, never lowered */
@@ -132,8 +130,9 @@ struct cuquota_tenant {
 	uint64_t keep_ns; /* how long the request outlives the last member; likewise */
 	uint64_t left_ns; /* CLOCK_MONOTONIC when a member was last seen to be gone, 0 never; see
 			     keep_ns */
-	uint64_t risen;	  /* units ever announced by its members while anybody had a request;
-			     added to by them, never lowered, kept when the record is reused */
+	uint64_t risen;	  /* units announced by its members while anybody had a request, and
+			     charged by force; added to by them, never lowered, kept when the record
+			     is reused */
 	uint8_t reserved0[16];
 	char name[CUQUOTA_NAME]; /* written before state */
 	uint8_t reserved1[64];
@@ -158,7 +157,7 @@ enum {
 	CUQUOTA_USED = 1,
 };
 
-/* One member. 64 bytes, one cache line: a grower reads one line for each. */
+/* One member. 64 bytes, one cache line: who sums reads one line for each. */
 struct cuquota_slot {
 	/* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
 	uint64_t word;

@@ -357,8 +357,9 @@ void account_refund(struct member *member, uint32_t units)
 			mark = __atomic_load_n(&member->mark, __ATOMIC_RELAXED);
 		/* More than the mark may just have been granted to another thread: that is left
 		 * alone. */
-		keep = (uint64_t)credit + units <= mark ? credit + units : credit > mark ? credit
-											 : mark;
+		keep = (uint64_t)credit + units <= mark ? credit + units
+		       : credit > mark			? credit
+							: mark;
 		next = CUQUOTA_WORD(charged - units, keep, CUQUOTA_TAG(word));
 		POINT("account.refunding");
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
@@ -372,7 +373,7 @@ void account_force(struct member *member, uint32_t units)
 	struct cuquota_slot *slot = member_slot(member);
 	uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST), next;
 
-	bound_rise(member->segment, member->tenant, units);
+	POINT("account.forcing");
 	do {
 		const uint64_t charged = (uint64_t)CUQUOTA_CHARGED(word) + units;
 		const uint64_t most = CUQUOTA_COUNT_MAX - CUQUOTA_CREDIT(word);
@@ -382,5 +383,8 @@ void account_force(struct member *member, uint32_t units)
 	} while (!__atomic_compare_exchange_n(&slot->word, &word, next, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_SEQ_CST));
 	POINT("account.forced");
+	/* Nothing announced it, so after the word: who notes a bound in between counts it twice,
+	 * and who noted one before knows of it now. */
+	bound_rise(member->segment, member->tenant, units);
 	account_note_peak(member, CUQUOTA_CHARGED(next));
 }

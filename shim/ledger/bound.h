@@ -4,16 +4,15 @@
  * Promise: a bound is never below what is held and announced; where it cannot be had, that is said,
  * and all slots are summed instead. Never waits.
  *
- * A tenant's use rises only by what was announced since, and each announcement is added to the
- * `risen` of its tenant (ledger.h): what was seen, and what was added meanwhile, bounds what there
- * is. A bound may grant; it never refuses.
+ * Whatever a tenant's use rises by is added to its `risen` (ledger.h): what was seen, and what was
+ * added meanwhile, bounds what there is. A bound may grant; it never refuses.
  */
 #ifndef CUQUOTA_BOUND_H
 #define CUQUOTA_BOUND_H
 
 #include "ledger/segment.h"
 
-#define BOUND_TENANTS 256u /* of a larger table nothing is kept */
+#define BOUND_TENANTS CUQUOTA_TENANTS /* of a later release's larger table nothing is kept */
 
 /*
  * One for each handle, zeroed by a fork with it. Any thread may refresh it and any may read it:
@@ -47,7 +46,7 @@ bool bound_others(const struct bound *bound, const struct segment *segment, uint
 		  uint64_t *bytes);
 
 /*
- * Before a slot of `tenant` has `units` more, and after they were announced.
+ * A slot of `tenant` is to have `units` more, which were announced, or it has them by force.
  *
  * Not needed while nobody has a request. A bound is refreshed by those only who have seen that
  * somebody has: who did not see it announced before that, so that each refresh finds what it

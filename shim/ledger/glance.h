@@ -1,6 +1,7 @@
 /*
- * Figures that programs ask for often, at a glance. Owns: what a tenant has charged, and whether
- * the dead are forgotten lately, each by as little as will do. Promise: the same as account_use and
+ * Figures that programs ask for often, at a glance. Owns: what a tenant has charged, whether its
+ * limit alone says what is free, and whether the dead are forgotten lately, each by as little as
+ * will do. Promise: the same as account_use and
  * member_sweep_now would say. Writes nothing, never waits, makes no system call.
  */
 #ifndef CUQUOTA_GLANCE_H

@@ -1,8 +1,7 @@
 /*
- * Sums over the slots, and the admission rule. Owns: what is added up and how it is judged; nothing
- * is stored.
+ * Sums over the slots, and the admission rule. Owns: what is added up and how it is judged.
  * Promise: a sum errs upwards only (pending is loaded before word), so a grant is never wrong.
- * Reads the ledger, writes nothing, never waits.
+ * Reads the ledger, writes nothing there, never waits.
  */
 #ifndef CUQUOTA_SUM_H
 #define CUQUOTA_SUM_H
@@ -20,12 +19,13 @@ enum verdict {
 struct sum {
 	uint64_t limit, request; /* bytes, of the tenant */
 	uint64_t device_bytes;
-	bool requests;	  /* some tenant has a request, so the device was summed too */
+	bool requests;	  /* some tenant has a request, so the others count too */
 	uint32_t members; /* of the tenant */
 	uint64_t used;	  /* of the tenant: charged and credit */
 	uint64_t charged; /* of it; 0 in what an admission needs */
 	uint64_t pending; /* of the tenant's other slots */
-	/* sum over the other tenants of max(use, request), without announcements, and with */
+	/* sum over the other tenants of max(use, request), without announcements, and with; of a
+	 * bound both are with */
 	uint64_t others_bytes, others_pending_bytes;
 	/* lowest other slot with an announcement; UINT32_MAX none */
 	uint32_t lowest_same, lowest_any;
