@@ -314,6 +314,9 @@ static void run(const struct script_line *line, unsigned *points)
 	case DETAIL_FIELD:
 	case RAW:
 		patch(line, *points);
+		/* What is scribbled is not announced: whoever noted what others have looks anew. */
+		for (unsigned i = 0; i < MEMBERS; i++)
+			places[i].member.bound.version = 0;
 		break;
 	default:
 		run_more(place, line);

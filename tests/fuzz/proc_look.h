@@ -200,9 +200,9 @@ static void rules_read(const struct segment *segment, uint32_t tenant, struct ru
 
 		if (slot->state != CUQUOTA_USED || slot->tenant >= tenants)
 			continue;
-		/* Where only the tenant counts its map says whom to look at; a member sets its bit
-		 * first. */
-		if (segment->map_words && !segment->header->requests &&
+		/* Of its own tenant's slots a grow looks at those in the tenant's map; a member
+		 * sets its bit first. */
+		if (segment->map_words && (slot->tenant == tenant || !segment->header->requests) &&
 		    !(segment_map(segment, slot->tenant)[i / 64] >> i % 64 & 1))
 			continue;
 		used[slot->tenant] +=
