@@ -241,7 +241,7 @@ static void drop_label(uint64_t pointer, uint16_t *at, void *argument)
 	struct block block;
 
 	lock_take(&shard->lock);
-	block = word_block(pointer, label_value(*at));
+	block = value_block(pointer, label_value(*at));
 	if (*at && block.context == drop->context) {
 		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
 		drop->whole(&block);
@@ -299,7 +299,7 @@ void block_drop_context(uint32_t context, void (*whole)(const struct block *bloc
 
 struct move {
 	uint8_t device, seat;
-	void (*adopt)(uint8_t device, uint32_t units);
+	uint32_t units;
 };
 
 static bool moves(const struct block *block, const struct move *move)
@@ -307,10 +307,8 @@ static bool moves(const struct block *block, const struct move *move)
 	return block->device == move->device && block->seat != move->seat;
 }
 
-static void move_entries(struct shard *shard, const struct move *move)
+static void move_entries(struct shard *shard, struct move *move)
 {
-	uint32_t units = 0;
-
 	for (uint32_t i = 0; shard_has(shard, i); i++) {
 		struct block block = entry_block(&shard->entries[i]);
 
@@ -318,40 +316,40 @@ static void move_entries(struct shard *shard, const struct move *move)
 			continue;
 		block.seat = move->seat;
 		shard->entries[i] = entry_of(&block);
-		units += block.units;
+		move->units += block.units;
 	}
-	move->adopt(move->device, units);
 }
 
-static void adopt_label(uint64_t pointer, uint16_t *at, void *argument)
+static void count_moved(uint64_t pointer, uint16_t *at, void *argument)
 {
-	const struct move *const move = argument;
-	const struct block block = word_block(pointer, label_value(*at));
+	struct move *const move = argument;
+	const struct block block = value_block(pointer, label_value(*at));
 
 	if (moves(&block, move))
-		move->adopt(move->device, block.units);
+		move->units += block.units;
 }
 
 static uint64_t moved_value(uint64_t value, const void *argument)
 {
-	struct block block = word_block(0, value);
+	struct block block = value_block(0, value);
 
 	if (moves(&block, argument))
 		block.seat = ((const struct move *)argument)->seat;
-	return word_of(&block);
+	return value_of(&block);
 }
 
 /* What a label says is true of many blocks: they move together, while none can come or go. */
 void block_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units))
 {
-	struct move move = {device, seat, adopt};
+	struct move move = {device, seat, 0};
 
 	for (uint32_t s = 0; s < SHARDS; s++)
 		lock_take(&block_table()->shard[s].lock);
 	for (uint32_t s = 0; s < SHARDS; s++)
 		move_entries(&block_table()->shard[s], &move);
-	each_label(adopt_label, &move);
+	each_label(count_moved, &move);
 	label_move(moved_value, &move);
+	adopt(device, move.units);
 	for (uint32_t s = 0; s < SHARDS; s++)
 		lock_give(&block_table()->shard[s].lock);
 }

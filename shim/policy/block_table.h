@@ -20,8 +20,8 @@
 
 #define SHARDS 64u
 #define SHARD_BITS 6
-#define PLACE 21	/* a place has 1 << 21 bytes */
-#define WORD_CONTEXT 45 /* where it lies in what a label says */
+#define PLACE 21	 /* a place has 1 << 21 bytes */
+#define VALUE_CONTEXT 45 /* where it lies in what a label says */
 
 struct entry;
 
@@ -71,26 +71,26 @@ static inline uint16_t *label_find_or_make(uint64_t pointer)
 }
 
 /* From the lowest bit on: units 28, device 6, seat 8, family 3, context 19. 0: it does not fit. */
-static inline uint64_t word_of(const struct block *block)
+static inline uint64_t value_of(const struct block *block)
 {
 	const uint64_t inside = (1u << PLACE) - 1, above = 1ull << 63;
 
 	if (block->kind != BLOCK_WHOLE ||
-	    ((block->units | (block->units - 1)) >> 28 | block->context >> (64 - WORD_CONTEXT) |
+	    ((block->units | (block->units - 1)) >> 28 | block->context >> (64 - VALUE_CONTEXT) |
 	     (block->pointer & (inside | above))))
 		return 0;
 	return block->units | (uint64_t)block->device << 28 | (uint64_t)block->seat << 34 |
-	       (uint64_t)block->family << 42 | (uint64_t)block->context << WORD_CONTEXT;
+	       (uint64_t)block->family << 42 | (uint64_t)block->context << VALUE_CONTEXT;
 }
 
-static inline struct block word_block(uint64_t pointer, uint64_t word)
+static inline struct block value_block(uint64_t pointer, uint64_t value)
 {
 	return (struct block){.pointer = pointer,
-			      .units = word & ((1u << 28) - 1),
-			      .context = (uint32_t)(word >> WORD_CONTEXT),
-			      .device = word >> 28 & 63,
-			      .family = word >> 42 & 7,
-			      .seat = word >> 34 & 255,
+			      .units = value & ((1u << 28) - 1),
+			      .context = (uint32_t)(value >> VALUE_CONTEXT),
+			      .device = value >> 28 & 63,
+			      .family = value >> 42 & 7,
+			      .seat = value >> 34 & 255,
 			      .kind = BLOCK_WHOLE};
 }
 
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) int shard_add(const struct block *b
 							   uint64_t epoch)
 {
 	struct shard *const shard = shard_of(block->pointer);
-	const uint64_t value = word_of(block);
+	const uint64_t value = value_of(block);
 	const uint16_t label = value ? label_of(value) : 0;
 	uint16_t *const at = label ? label_find_or_make(block->pointer) : NULL;
 	int rc = 0;
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) bool shard_take(uint64_t pointer, u
 
 	lock_take(&shard->lock);
 	if (__builtin_expect(at && *at, 1)) {
-		*taken = word_block(pointer, label_value(*at));
+		*taken = value_block(pointer, label_value(*at));
 		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
 	} else {
 		found = shard->used && shard_take_entry(shard, pointer, taken);

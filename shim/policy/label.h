@@ -3,8 +3,9 @@
  * Owns: the table of them. So the map of blocks has two bytes for each place and stays in the
  * second cache where a word for each would not.
  *
- * A label is made when the first block wants it and never given back; there are 65,535. Who gets
- * none keeps his block elsewhere. What a label says changes only in label_move.
+ * A label is made when the first block wants it and never given back; there are 65,535, and each
+ * context that ended leaves its own behind. Who gets none keeps his block elsewhere, which is
+ * dearer only where the caches are short. What a label says changes only in label_move.
  */
 #ifndef POLICY_LABEL_H
 #define POLICY_LABEL_H
