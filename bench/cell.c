@@ -92,8 +92,8 @@ static void *thread(void *arg)
 	struct result *const result = &shared->result[index];
 	struct work work = work_of_options();
 
-	if (option.spread)
-		pin_to(index % sysconf(_SC_NPROCESSORS_ONLN));
+	if (option.spread && option.cpu < 0)
+		pin_in_turn(index);
 	NEED(cuCtxSetCurrent(context));
 	if (!work_start(&work, (uint64_t)option.patience * MS))
 		__atomic_store_n(&shared->slow, 1, __ATOMIC_SEQ_CST);

@@ -37,7 +37,21 @@ void pin_to(long cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET((size_t)cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		STOP("processor %ld: %s", cpu, strerror(errno));
+}
+
+void pin_in_turn(long n)
+{
+	cpu_set_t allowed;
+	long cpu = 0, count;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		STOP("the processors: %s", strerror(errno));
+	count = CPU_COUNT(&allowed);
+	for (n = (n % count + count) % count; n >= 0; cpu++)
+		n -= CPU_ISSET((size_t)cpu, &allowed) != 0;
+	pin_to(cpu - 1);
 }
 
 uint64_t waited_ns(void)

@@ -20,6 +20,9 @@ void options_parse(int argc, char **argv, const struct option *known);
 int options_index(const char *word, const char *const names[], const char *what);
 /* Pins the calling thread, and what it starts, to one processor. */
 void pin_to(long cpu);
+/* The calling thread to the n-th of the processors that it may use, round and round; -1: the last.
+ */
+void pin_in_turn(long n);
 /* How long this thread has waited for a processor, ns; 0 where the kernel does not tell. */
 uint64_t waited_ns(void);
 

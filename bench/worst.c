@@ -21,10 +21,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { CORE_MIB = 48, /* so much of its own is dumped: some 20 ms */
-       LOOK_PAIRS = 64,
-       LONG_NS = 20000,
-       GREEDY = 16 };
+enum {
+	CORE_MIB = 48, /* so much of its own is dumped: some 20 ms */
+	LOOK_PAIRS = 64,
+	LONG_NS = 20000,
+	GREEDY = 16
+};
 
 enum trouble {
 	TROUBLE_NONE,
@@ -60,7 +62,7 @@ static void measured(void)
 {
 	uint64_t waited = 0, begin = 0, now;
 
-	pin_to(0);
+	pin_in_turn(0);
 	context_start();
 	pair((size_t)bytes);
 	__atomic_store_n(&shared->ready, 1, __ATOMIC_SEQ_CST);
@@ -90,7 +92,7 @@ static void other(void)
 	const struct sched_param idle = {0};
 	const struct rlimit whole = {RLIM_INFINITY, RLIM_INFINITY};
 
-	pin_to(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	pin_in_turn(-1);
 	context_start();
 	if (trouble == TROUBLE_IDLE && sched_setscheduler(0, SCHED_IDLE, &idle))
 		STOP("SCHED_IDLE: %s", strerror(errno));
@@ -109,7 +111,7 @@ static void other(void)
 
 static void busy(void)
 {
-	pin_to(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	pin_in_turn(-1);
 	for (;;)
 		__asm__ volatile("");
 }
@@ -181,8 +183,8 @@ int main(int argc, char **argv)
 
 	options_parse(argc, argv, known);
 	trouble = (enum trouble)options_index(trouble_name, troubles, "trouble");
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		STOP("mmap: %s", strerror(errno));
 	first = start(measured, "measured");

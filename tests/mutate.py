@@ -11,7 +11,7 @@ import argparse, collections, os, pathlib, queue, shutil, subprocess, sys, tempf
 from concurrent.futures import ThreadPoolExecutor
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-PARTS = ('Makefile', 'shim', 'include', 'tests', 'examples', 'bench', '.ci', 'README.md', '.clang-format')
+PARTS = ('Makefile', 'shim', 'include', 'tests', 'examples', 'bench', '.ci', 'README.md', '.clang-format', '.clang-tidy')
 OVER_TIME = 'over its time limit of'  # what tests/run prints below a test that it had to end
 KILLED, SURVIVED, TIMED_OUT, BROKE_OFF = 'killed', 'SURVIVED', 'TIMED OUT', 'BROKE OFF'
 # As the Makefile has it; a name that nobody declared would only fail at the link.
