@@ -5,7 +5,8 @@
 #include "base/point.h"
 #include "ledger/tenant.h"
 
-/* No device has so much; sums of less cannot overflow. */
+/* No device has so much, and `risen` goes back where it was scribbled. Sums of less cannot
+ * overflow. */
 #define RISEN_MOST (1ull << 40)
 
 static uint64_t risen_of(const struct cuquota_tenant *record)
@@ -51,15 +52,16 @@ bool bound_others(const struct bound *bound, const struct segment *segment, uint
 	const uint32_t high = segment_tenants_high(segment);
 	uint64_t sum = 0;
 
-	if (!version || version & 1 || high > BOUND_TENANTS)
+	if (!version || version & 1)
 		return false;
+	POINT("bound.reading");
 	for (uint32_t i = 0; i < high; i++) {
 		const struct cuquota_tenant *const record = segment_tenant(segment, i);
 		uint64_t units = risen_of(record), request = 0;
 
 		if (i == tenant)
 			continue;
-		/* One that is newer has nothing but what was added. */
+		/* One that is newer has nothing but what was added, also beyond what is noted. */
 		if (i < seen) {
 			units -= __atomic_load_n(&bound->risen[i], __ATOMIC_RELAXED);
 			if (units > RISEN_MOST)

@@ -12,7 +12,7 @@
 
 #include "ledger/segment.h"
 
-#define BOUND_TENANTS CUQUOTA_TENANTS /* of a later release's larger table nothing is kept */
+#define BOUND_TENANTS CUQUOTA_TENANTS /* of a larger table in use nothing is noted */
 
 /*
  * One for each handle, zeroed by a fork with it. Any thread may refresh it and any may read it:
