@@ -30,6 +30,7 @@
 #define RISEN_FIRST 27	   /* account.c announce: risen is added to before pending is stored */
 #define RISEN_LATE 28	   /* account.c announce, commit: risen is added to after the sum */
 #define BASED_LATE 29	   /* sum.c sum_device: the bound's refresh begins after the slots were read */
+#define FORCE_RISEN_FIRST 30 /* account.c account_force: risen is added to before word */
 
 #ifndef FAULT
 #define FAULT NO_FAULT

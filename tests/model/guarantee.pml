@@ -12,6 +12,10 @@
  * Shown: while a promise binds (from the promised member's return from its join until keep_ns is over) no charge of the borrower
  * succeeds that leaves less of the device than is promised; the device is never granted twice beyond what was lent before; a
  * promised charge is refused by its limit only; no deadlock.
+ *
+ * With FORCES=n the thread in slot FORCER is charged by force n times, at any time at which it is idle, by a unit each. That may go
+ * beyond limit and promise, so what is charged says nothing there; shown instead, of every grant whose announcement came
+ * after the force had ended: with what all hold it leaves the device as large as it is, and what is promised.
  */
 #include "faults.pml"
 #ifndef SLOTS
@@ -40,6 +44,10 @@ byte held[SLOTS];
 bit dead;  /* the promised member was killed and not forgotten yet */
 bit bound; /* its promise was made, and is not over */
 byte joins = 0;
+#ifndef FORCES
+#define FORCES 0
+#define FORCER NONE
+#endif
 
 #if SLOTS > 2
 #define ALL(a) (a[0] + a[1] + a[2])
@@ -54,8 +62,32 @@ byte joins = 0;
 #define CHARGED(s)                                                                                         \
 	held[s] = held[s] + n; n = 0; at = IDLE;                                                           \
 	assert(charged[s] == held[s]);                                                                     \
-	assert(s == 0 || !bound || BORROWED + MAX(charged[0], REQUEST) <= DEVICE);                         \
-	assert(s != 0 || charged[0] <= REQUEST || ALL(charged) <= DEVICE)
+	assert(FORCES || s == 0 || !bound || BORROWED + MAX(charged[0], REQUEST) <= DEVICE);               \
+	assert(FORCES || s != 0 || charged[0] <= REQUEST || ALL(charged) <= DEVICE)
+#if FORCES
+byte forces;
+bit forcing;        /* between two steps of it */
+bit excused[SLOTS]; /* since the slot's announcement somebody was charged by force */
+#if SLOTS > 2
+#define EXCUSE_ALL excused[0] = 1; excused[1] = 1; excused[2] = 1
+#else
+#define EXCUSE_ALL excused[0] = 1; excused[1] = 1
+#endif
+#define FORCED_STEP forcing = 1; EXCUSE_ALL
+#define FORCED need = 0; forcing = 0; at = IDLE
+#define ANNOUNCES(s) excused[s] = forcing
+#define USE0 (charged[0] + credit[0])
+#define GRANTS(s)                                                                                           \
+	assert(excused[s] || own_epoch[s] != epoch || (s == 0 && USE0 + need <= REQUEST) ||                 \
+		ALL(charged) + ALL(credit) + need + (s && bound && USE0 < REQUEST -> REQUEST - USE0 : 0) <= DEVICE)
+#define FORCE_OPTIONS                                                                                       \
+	:: atomic { at == IDLE && s == FORCER && forces < FORCES && RUNS(s) ->                              \
+		forces++; need = 1; at = (FAULT == FORCE_RISEN_FIRST -> FORCE_RISEN : FORCE) }
+#define FORGET_FORCE forcing = (FORCER == 0 -> 0 : forcing)
+#else
+#define FORCE_OPTIONS
+#define FORGET_FORCE skip
+#endif
 #define REFUNDED(s) n = 0; at = IDLE; assert(charged[s] == held[s])
 #define BEGIN (s == 0 -> OUT : IDLE)
 
@@ -93,6 +125,7 @@ byte joins = 0;
 	:: atomic { at == IDLE && held[s] < MOST && RUNS(s) -> n = 1; BEGIN_CHARGE }                                 \
 	:: atomic { at == IDLE && held[s] && RUNS(s) -> held[s] = held[s] - 1; n = 1; at = REFUND }                  \
 	:: atomic { at == REFUSED && RUNS(s) -> n = 0; at = IDLE }                                                   \
+	FORCE_OPTIONS                                                                                                \
 	/* member.c member_leave and empty */                                                                        \
 	:: atomic { at == IDLE && s == 0 && held[0] == 0 && RUNS(s) ->                                               \
 		kept[0] = (FAULT == STAMPED_LATE -> kept[0] : 1); at = LEAVE_WORD }                                  \
@@ -104,7 +137,7 @@ byte joins = 0;
 		dead = 0; at = (state[0] == USED -> FORGET_STAMP : OUT) }                                            \
 	/* the same by a stranger, of a dead one */                                                                  \
 	:: atomic { at == FORGET_STAMP -> kept[0] = (FAULT == STAMPED_LATE -> kept[0] : 1); at = FORGET_WORD }       \
-	:: atomic { at == FORGET_WORD -> pending[0] = 0; charged[0] = 0; credit[0] = 0; at = LEAVE_STATE }
+	:: atomic { at == FORGET_WORD -> FORGET_FORCE; pending[0] = 0; charged[0] = 0; credit[0] = 0; at = LEAVE_STATE }
 #define FORGET_STAMP (OWN + 12)
 #define FORGET_WORD (OWN + 13)
 

@@ -12,6 +12,8 @@
  * sweep would forget are forgotten; SPLIT_STATE 1 when slots are used again;
  * EPOCHS 1 when rules change; TENANTS 2 when requests count; PATIENT 1 when waits have
  * no end; WAITS: how many a grow may make; STOLEN: how many grants others may take from it before it gives up (0: any number).
+ * FORCES: how often a thread of the model is charged by force (FORCED_STEP: with each step of it, FORCED: with the
+ * last); ANNOUNCES(s), GRANTS(s): with these steps of a grow.
  * FAULT plants one of the faults below. SEEN(step, slot, value) is empty but in a replay, where it must fit the trace.
  */
 #include "faults.pml"
@@ -35,6 +37,13 @@
 #endif
 #ifndef STOLEN
 #define STOLEN 0
+#endif
+#ifndef FORCES
+#define FORCES 0
+#endif
+#ifndef GRANTS
+#define ANNOUNCES(s) skip
+#define GRANTS(s) skip
 #endif
 #ifndef SEEN
 #define SEEN(step, slot, value)
@@ -85,6 +94,8 @@
 #define ADMIT 22	/* sum.c sum_admit: load requests, then bound.c bound_others */
 #define EXACT 23	/* sum.c sum_take: load requests */
 #define BASE 24		/* bound.c bound_begin */
+#define FORCE 25	/* account.c account_force: swap word */
+#define FORCE_RISEN 26	/* account_force: bound.h bound_rise */
 
 /* struct cuquota_slot, record and header, as far as they matter. */
 COUNT charged[SLOTS], credit[SLOTS], pending[SLOTS];

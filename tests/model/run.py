@@ -34,6 +34,8 @@ HOLD = (
     ('tighten', 'two threads and another member', 'THREADS=3 MOST=1', 30, False),
     ('guarantee', 'one borrower', 'SLOTS=2 DEATHS=1', 0, False),
     ('guarantee', 'two borrowers', 'SLOTS=3 DEATHS=1 DEVICE=3 MOST=2', 30, False),
+    ('guarantee', 'the borrower is charged by force', 'SLOTS=2 DEATHS=0 FORCES=1 FORCER=1', 0, False),
+    ('guarantee', 'the promised one is charged by force', 'SLOTS=2 DEATHS=0 FORCES=1 FORCER=0', 0, False),
     ('settle', 'a looser one settles beside a joiner, and may die', 'NEW=3 DEATHS=1', 0, True),
     ('settle', 'a tighter one settles beside a joiner', 'NEW=1', 0, False),
 )
@@ -61,6 +63,8 @@ FIND = (
     ('guarantee', 'RISEN_FIRST', 'SLOTS=2 DEATHS=1', True),
     ('guarantee', 'RISEN_LATE', 'SLOTS=2 DEATHS=1', False),
     ('guarantee', 'BASED_LATE', 'SLOTS=2 DEATHS=1', False),
+    ('guarantee', 'FORCE_RISEN_FIRST', 'SLOTS=2 DEATHS=0 FORCES=1 FORCER=1', True),
+    ('guarantee', 'FORCE_RISEN_FIRST', 'SLOTS=2 DEATHS=0 FORCES=1 FORCER=0', False),
     ('settle', 'LOOKED_ONCE', 'NEW=3', True),
     ('settle', 'FLAG_IGNORED', 'NEW=3', False),
     ('settle', 'MEMBERS_FIRST', 'NEW=1', False),

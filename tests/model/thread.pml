@@ -63,7 +63,7 @@ proctype member(byte p; byte s)
 	/* account.c try_grow */
 	:: atomic { at == ANNOUNCE && RUNS(s) ->
 		SEEN(S_ANNOUNCED, s, need)
-		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); at = ANNOUNCED }
+		pending[s] = (FAULT == NO_ANNOUNCEMENT -> 0 : need); ANNOUNCES(s); at = ANNOUNCED }
 #if TENANTS > 1
 	:: atomic { at == RISE && RUNS(s) -> at = (requests -> RISEN : HAS_RISEN) }
 	:: atomic { at == RISEN && RUNS(s) -> RAISE_ALL; at = HAS_RISEN }
@@ -100,6 +100,7 @@ proctype member(byte p; byte s)
 		at = PENDING; NEXT_SLOT(s) }
 	:: atomic { at == COMMIT && RUNS(s) ->
 		SEEN(S_COMMITTED, s, need)
+		GRANTS(s);
 		credit[s] = credit[s] + need;
 		if
 		:: FAULT == CLEARS_FIRST -> GRANTED
@@ -149,6 +150,21 @@ proctype member(byte p; byte s)
 		:: i == SLOTS -> i = 0; recovered = verdict; verdict = 0; need = 0; at = TO_CHARGE
 		:: else
 		fi }
+#if FORCES
+	/* account.c account_force */
+	:: atomic { at == FORCE && RUNS(s) -> FORCED_STEP;
+		charged[s] = charged[s] + need; held[s] = held[s] + need;
+		if
+		:: FAULT == FORCE_RISEN_FIRST -> FORCED
+		:: else -> at = FORCE_RISEN
+		fi }
+	:: atomic { at == FORCE_RISEN && RUNS(s) -> FORCED_STEP;
+		RAISE_ALL;
+		if
+		:: FAULT == FORCE_RISEN_FIRST -> at = FORCE
+		:: else -> FORCED
+		fi }
+#endif
 	/* account.c account_refund. The mark says how much stays as credit: here all of it or nothing. */
 #if EPOCHS
 	:: atomic { at == REFUND && RUNS(s) -> seen = credit[s]; was = charged[s]; tagged = tag[s]; at = REFUND_EPOCH }
