@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 {
 	const char *const self[] = {"/proc/self/exe", "child", NULL};
 	const char *const env[] = {"CUQUOTA_MEMORY_LIMIT=12G",
-				   "SIMGPU_DELAY=cuMemCreate>200ms,cuMemMap>200ms,"
+				   "SIMGPU_DELAY=cuMemCreate>500ms,cuMemMap>200ms,"
 				   "cuMemRetainAllocationHandle>200ms",
 				   NULL};
 	struct client c;
