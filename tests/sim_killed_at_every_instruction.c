@@ -25,16 +25,24 @@ static int victim(void *arg)
 
 static int neighbour(void *arg)
 {
-	CUdeviceptr p, q;
+	CUdeviceptr p, q, r;
 	char line;
 
 	driver_start("v");
-	CHECK_EQ(cu.cuMemAlloc_v2(&p, 6 * MIB), CUDA_SUCCESS);
-	do {
-		CHECK_EQ(cu.cuMemAlloc_v2(&q, 2 * MIB), CUDA_SUCCESS);
-		CHECK_EQ(cu.cuMemFree_v2(q), CUDA_SUCCESS);
+	CHECK_EQ(cu.cuMemAlloc_v2(&p, 4 * MIB), CUDA_SUCCESS);
+	CHECK_EQ(cu.cuMemAlloc_v2(&q, 2 * MIB), CUDA_SUCCESS);
+	dprintf(1, "done\n");
+	/* An allocation that makes a new maximum looks for the dead first, a free does not. */
+	while (read(0, &line, 1) == 1) {
+		if (line == 'a') {
+			CHECK_EQ(cu.cuMemAlloc_v2(&r, 2 * MIB), CUDA_SUCCESS);
+			CHECK_EQ(cu.cuMemFree_v2(r), CUDA_SUCCESS);
+		} else {
+			CHECK_EQ(cu.cuMemFree_v2(q), CUDA_SUCCESS);
+			CHECK_EQ(cu.cuMemAlloc_v2(&q, 2 * MIB), CUDA_SUCCESS);
+		}
 		dprintf(1, "done\n");
-	} while (read(0, &line, 1) == 1);
+	}
 	return 0;
 }
 
@@ -74,8 +82,8 @@ int main(void)
 	CLIENT_SAYS(&n, "done");
 	for (steps = 0; !through; steps += stride) {
 		through = kill_after(steps);
-		if (steps / stride % 2) {
-			CHECK_EQ(write(n.to, "x", 1), 1);
+		if (steps / stride % 3) {
+			CHECK_EQ(write(n.to, steps / stride % 3 == 1 ? "a" : "f", 1), 1);
 			CLIENT_SAYS(&n, "done");
 		}
 		if (truth_held(NULL, 0, "v") != 6 * MIB)
