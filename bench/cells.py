@@ -3,13 +3,14 @@
 A cell is bench/cell.c with its options under one variant. All cells of a measurement are alive at once and work one
 after the other, a few milliseconds each, round by round: what disturbs the machine disturbs all of them.
 """
-import os, pathlib, re, shutil, statistics, subprocess, tempfile
+import os, pathlib, re, shutil, statistics, subprocess, tempfile, time
 
 MEMORY = '/dev/shm' if os.access('/dev/shm', os.W_OK) else tempfile.gettempdir()
 SETTINGS = re.compile(r'(CUQUOTA|SIMGPU|CUDA|NVIDIA)_|(LD_PRELOAD|LD_LIBRARY_PATH|MAKEFLAGS|MAKELEVEL|MFLAGS)$')
 CARD, LIMIT = '500G', '400G'
 QUIET = 1.15  # times the least pace
 MOST = 4  # times the rounds that are wanted
+PATIENCE = 60  # s to wait for quiet before a group is tried again
 
 
 class Failed(Exception):
@@ -99,6 +100,15 @@ class Cell:
             self.process.stdin.close()
             self.process.stdout.close()
         return self.process.wait()
+
+
+def await_quiet(setting):
+    """Until all processors run at the pace that this run has seen, for a while at most."""
+    until = time.monotonic() + PATIENCE
+    cell = Cell(setting, 'bare', processes=len(os.sched_getaffinity(0)), spread=1)
+    while cell.run(1000)[2] > QUIET * setting.pace and time.monotonic() < until:
+        time.sleep(0.1)
+    cell.end()
 
 
 class Sample:
