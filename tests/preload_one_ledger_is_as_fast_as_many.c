@@ -9,6 +9,7 @@
  * sleep in the middle of them: together they are the throughput, whoever else uses the machine.
  *
  * timeout: 100
+ * serial: yes
  */
 /* report: PF-02 */
 #include "client.h"
