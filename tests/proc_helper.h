@@ -299,4 +299,26 @@ TEST_USED static void worker_go_on(struct worker *w)
 	CHECK_SYS(kill(w->pid, SIGCONT));
 }
 
+/* A call of a worker: forks a child that ends when told by a flag in the shared page; value: its
+ * pid. */
+TEST_USED static void fork_waiter(struct self *self, const struct order *o, struct answer *a)
+{
+	const pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0) {
+		a->rc = -errno;
+		return;
+	}
+	if (!pid) {
+		/* As a worker of a data loader: it outlives its parent and
+		 * never touches the ledger. */
+		close(self->socket);
+		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
+		       test_lives(parent))
+			usleep(1000);
+		_exit(0);
+	}
+	a->value = (uint64_t)pid;
+}
+
 #endif

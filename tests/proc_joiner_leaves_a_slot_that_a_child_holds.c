@@ -6,28 +6,9 @@
 
 #define LIMIT (1024 * MIB)
 
-/* Forks a child that ends when told by a flag in the shared page; value: its pid. */
-static void fork_one(struct self *self, const struct order *o, struct answer *a)
-{
-	const pid_t parent = getpid(), pid = fork();
-
-	if (pid < 0) {
-		a->rc = -errno;
-		return;
-	}
-	if (!pid) {
-		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
-		       test_lives(parent))
-			usleep(1000);
-		_exit(0);
-	}
-	a->value = (uint64_t)pid;
-}
-
 int main(int argc, char **argv)
 {
-	static worker_call *const calls[] = {fork_one};
+	static worker_call *const calls[] = {fork_waiter};
 	const struct order call = {.op = OP_CALL, .units = 0};
 	struct worker *parent, *next, *other;
 	struct answer a;

@@ -44,23 +44,9 @@ static void try_signal(struct self *self, const struct order *o, struct answer *
 	kill(getpid(), 0);
 }
 
-static void fork_one(struct self *self, const struct order *o, struct answer *a)
-{
-	const pid_t parent = getpid(), pid = fork();
-
-	if (!pid) {
-		close(self->socket);
-		while (!__atomic_load_n(&world.shared->stop, __ATOMIC_SEQ_CST) &&
-		       test_lives(parent))
-			usleep(1000);
-		_exit(0);
-	}
-	a->value = (uint64_t)pid;
-}
-
 int main(int argc, char **argv)
 {
-	static worker_call *const calls[] = {forbid, try_signal, fork_one};
+	static worker_call *const calls[] = {forbid, try_signal, fork_waiter};
 	const struct shape shape = SHAPE_SMALL(8, 4);
 	const struct order bar = {.op = OP_CALL, .units = 0}, probe = {.op = OP_CALL, .units = 1},
 			   fork_order = {.op = OP_CALL, .units = 2},
