@@ -1,8 +1,8 @@
 /*
  * Sixteen programs allocate, ask for the free memory and free, in small requests that share paid
- * grains: on one ledger they get at least 70 % (in the short form, half) of what they get with a
- * ledger for each. Beside them readers of three kinds look 50 times a second and take less than 5 %
- * of a core each; no call fails, and nobody has anything to say.
+ * grains: on one ledger they get at least 70 % of what they get with a ledger for each. Beside them
+ * readers of three kinds look 50 times a second and take less than 5 % of a core each; no call
+ * fails, and nobody has anything to say.
  *
  * Both sets share one simulated card and run in turns of some ms, so that what the machine does
  * meets both alike. Counted are iterations for each second of CPU, and how often a program went to
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 {
 	struct stat said;
 	char text[PATH_MAX];
-	const double least = test_long() ? 0.7 : 0.5;
+	const double least = 0.7;
 	double had = 0;
 
 	if (argc > 2)

@@ -16,7 +16,7 @@ struct shape {
 };
 
 /* As this release makes it, but for the counts. */
-#define SHAPE_SMALL(m, t) ((struct shape){(m), 64, (t), 256, 256, 4096, 0, 0, 0})
+#define SHAPE_SMALL(m, t) ((struct shape){(m), 128, (t), 256, 256, 4096, 0, 0, 0})
 
 TEST_USED static struct cuquota_header shape_header(const struct shape *s, uint64_t device_bytes)
 {

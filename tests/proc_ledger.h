@@ -87,9 +87,10 @@ TEST_USED static void ledger_is_true(const char *when)
 
 			if (owner)
 				FAIL("%s: slot %u of worker %u is free", when, i, owner->index);
-			if (slot.word || slot.pending)
-				FAIL("%s: free slot %u holds word %#llx pending %u", when, i,
-				     (unsigned long long)slot.word, slot.pending);
+			if (slot.word || slot.pending || slot.held)
+				FAIL("%s: free slot %u has word %#llx pending %u held %#llx", when,
+				     i, (unsigned long long)slot.word, slot.pending,
+				     (unsigned long long)slot.held);
 			if (life != LIFE_DEAD)
 				FAIL("%s: free slot %u is lost, its locks are held (%d)", when, i,
 				     life);
@@ -104,6 +105,10 @@ TEST_USED static void ledger_is_true(const char *when)
 			     "%u (it holds %u)",
 			     when, i, owner->index, slot.gen, owner->gen, slot.pending,
 			     CUQUOTA_CHARGED(slot.word), world.shared->holds[owner->index]);
+		/* Workers charge, and hold nothing to show. */
+		if (slot.held != CUQUOTA_HELD(slot.tenant, 0))
+			FAIL("%s: slot %u of tenant %u has held %#llx", when, i, slot.tenant,
+			     (unsigned long long)slot.held);
 		if (ledger_life(i) != LIFE_ALIVE)
 			FAIL("%s: worker %u in slot %u is not seen alive", when, owner->index, i);
 	}

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 		w = worker_start();
 		worker_units(w, OP_SWEEP, 0);
 		CHECK_EQ(ledger_used_slots(), 0u);
+		CHECK_EQ(ledger_slot(slot).held, 0ull);
 		for (uint32_t tenant = 0; tenant < 2; tenant++)
 			CHECK_EQ(segment_map(ledger(), tenant)[0], 0ull);
 		CHECK_EQ(worker_join(w, round % 3 ? "a" : "b", BYTES(GIB), 0), 0);

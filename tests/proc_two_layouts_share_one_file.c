@@ -7,7 +7,7 @@
 
 static struct shape later = {
 	.members = 100,
-	.member_stride = 128,
+	.member_stride = 256,
 	.tenants = 7,
 	.tenant_stride = 512,
 	.detail_stride = 1024,
@@ -58,7 +58,7 @@ static void work_in_it(void)
 	CHECK_EQ(worker_charge(w[1], GIB), 0);
 	ledger_is_true("at the end");
 
-	CHECK_EQ(ledger()->member_stride, 128u);
+	CHECK_EQ(ledger()->member_stride, 256u);
 	CHECK_SYS(stat(ledger_path(), &stat_now));
 	CHECK_EQ((uint64_t)stat_now.st_size, h.file_bytes);
 	image = (uint8_t *)ledger()->header;

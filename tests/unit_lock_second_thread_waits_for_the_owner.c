@@ -1,5 +1,5 @@
 /* The first thread takes locks without an atomic operation; a second one still waits for it, and
- * from then on both exclude each other. */
+ * from then on both exclude each other. What they add to a figure is all there, too. */
 #include "helper.h"
 #include "policy/lock.h"
 
@@ -11,6 +11,8 @@
 static struct lock lock;
 static uint32_t begun, inside;
 static volatile uint64_t count;
+static uint64_t figure;
+static bool adding;
 
 static void *enter(void *unused)
 {
@@ -23,6 +25,10 @@ static void *enter(void *unused)
 
 static void turn(void)
 {
+	if (adding) {
+		lock_add(&lock, &figure, 1);
+		return;
+	}
 	lock_take(&lock);
 	count = count + 1;
 	lock_give(&lock);
@@ -48,7 +54,13 @@ static void meet(void)
 		turn();
 	turns(NULL);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
-	CHECK_EQ(count, before + 2 * TURNS);
+	CHECK_EQ(adding ? figure : count, before + 2 * TURNS);
+}
+
+static void meet_adding(void)
+{
+	adding = true;
+	meet();
 }
 
 static void held(void)
@@ -86,7 +98,9 @@ static void child(void (*what)(void))
 int main(void)
 {
 	child(held);
-	for (int i = 0; i < CHILDREN; i++)
+	for (int i = 0; i < CHILDREN; i++) {
 		child(meet);
+		child(meet_adding);
+	}
 	return 0;
 }

@@ -13,28 +13,32 @@
  * A tenant's use is the sum of (charged + credit) over its slots. There is no total and no lock, so
  * a death at any instruction leaves nothing to repair.
  *
- *   Who raises what.   Only a slot's owner raises the sum of its word. Anybody may lower its credit
- *                      by compare-and-swap. charge moves credit to charged, refund moves it back;
- *                      both leave the sum as it is, and so need to look at nobody.
- *   Growing.           The owner announces the rise in `pending` (sequentially consistent), then
- *                      sums its tenant's slots, `pending` before `word` of each, and where
- *                      anybody has a request what the others have, and commits (raises credit, then
- * clears pending) only if the sum with every announcement holds. Of two growers at least one sees
- * the other's announcement. A slot that commits between the two loads is counted twice, never
- * missed: the sum errs upwards only. Rising.            Where anybody has a request, an
- * announcement is added to `risen` of its tenant as well, before the sum; what is charged by force
- * is added after it is. `risen` is never lowered. Who has summed all slots knows from then on what
- * each tenant has at most: what it had, and what its `risen` grew by. That is enough to grant,
- * never to refuse. Standing back.     If only announcements stand in the way, the higher-numbered
- * slot takes its own back and waits for the lower one; the lowest keeps its own. Waits are bounded.
- *   Tightening.        Whoever lowers a limit or adds a request stores it, raises `epoch` and takes
- *                      the credit of those bound. A charge reads word, then epoch, then swaps word,
- *                      and goes to grow when the epoch is not that of its credit: credit granted
- *                      under an older rule is never used, so nobody has to wait for a grower that
- *                      summed before and commits after.
- *   Death.             Told by kernel file locks only (life and hold, see shim/ledger/life.h). The
- *                      dead slot is zeroed by whoever holds both its locks; until then its bytes
- *                      count, which errs upwards.
+ *   Who raises what
+ *	Only a slot's owner raises the sum of its word. Anybody may lower its credit by
+ *	compare-and-swap. charge moves credit to charged, refund moves it back; both leave the sum
+ *	as it is, and so need to look at nobody.
+ *   Growing
+ *	The owner announces the rise in `pending` (sequentially consistent), then sums its tenant's
+ *	slots, `pending` before `word` of each, and where anybody has a request what the others
+ *	have, and commits (raises credit, then clears pending) only if the sum with every
+ *	announcement holds. Of two growers at least one sees the other's announcement. A slot that
+ *	commits between the two loads is counted twice, never missed: the sum errs upwards only.
+ *   Rising
+ *	Where anybody has a request, an announcement is added to `risen` of its tenant as well,
+ *	before the sum; what is charged by force is added after it is. `risen` is never lowered. Who
+ *	has summed all slots knows from then on what each tenant has at most: what it had, and what
+ *	its `risen` grew by. That is enough to grant, never to refuse.
+ *   Standing back
+ *	If only announcements stand in the way, the higher-numbered slot takes its own back and
+ *	waits for the lower one; the lowest keeps its own. Waits are bounded.
+ *   Tightening
+ *	Whoever lowers a limit or adds a request stores it, raises `epoch` and takes the credit of
+ *	those bound. A charge reads word, then epoch, then swaps word, and goes to grow when the
+ *	epoch is not that of its credit: credit granted under an older rule is never used, so nobody
+ *	has to wait for a grower that summed before and commits after.
+ *   Death
+ *	Told by kernel file locks only (life and hold, see shim/ledger/life.h). The dead slot is
+ *	zeroed by whoever holds both its locks; until then its bytes count, which errs upwards.
  */
 #ifndef CUQUOTA_LEDGER_H
 #define CUQUOTA_LEDGER_H
@@ -43,8 +47,8 @@
 
 #define CUQUOTA_MAGIC "CUQUOTA" /* 8 bytes with its NUL */
 /* raised only when an old reader would misread a frozen field, or an old member beside new ones
- * would break a promise: 2 since each has to add to `risen` */
-#define CUQUOTA_LAYOUT 2u
+ * would break a promise: 2 since each has to add to `risen`, 3 since each has to keep `held` */
+#define CUQUOTA_LAYOUT 3u
 
 #define CUQUOTA_UNIT 65536u /* bytes: what word and pending count in */
 /* slots of a file of this release; readers use the header's count */
@@ -157,7 +161,12 @@ enum {
 	CUQUOTA_USED = 1,
 };
 
-/* One member. 64 bytes, one cache line: who sums reads one line for each. */
+/*
+ * One member, in two cache lines: who decides reads the first of each, who shows the second. A
+ * request below a grain that lies in paid grains moves credit to charged and back, and so writes
+ * the first line of its own slot; what its process holds stays as it was, and readers of `held`
+ * keep the line.
+ */
 struct cuquota_slot {
 	/* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
 	uint64_t word;
@@ -167,7 +176,12 @@ struct cuquota_slot {
 			     life byte */
 	uint32_t gen;	  /* raised by each joiner under the life byte, never lowered */
 	uint32_t tenant;  /* index of the tenant; written before state */
-	uint8_t reserved[40];
+	uint8_t reserved0[40];
+
+	/* CUQUOTA_HELD of the tenant and the units charged, but for what small requests under way
+	 * may turn out not to need. Only shown; the owner adds, joiner and forgetter store. */
+	uint64_t held;
+	uint8_t reserved1[56];
 };
 
 /* What is only shown. The owner writes, nobody guards it, nothing depends on it. */
@@ -202,6 +216,9 @@ struct cuquota_detail {
 #define CUQUOTA_TAG(word) ((uint32_t)((word) >> 56))
 #define CUQUOTA_WORD(charged, credit, tag) \
 	((uint64_t)(tag) << 56 | (uint64_t)(credit) << 28 | (uint32_t)(charged))
+
+/* A slot of nobody has 0: so the one word says of whom it is. */
+#define CUQUOTA_HELD(tenant, units) (((uint64_t)(tenant) + 1) << 32 | (uint32_t)(units))
 
 #define CUQUOTA_AT(type, field, offset) \
 	_Static_assert(__builtin_offsetof(struct type, field) == (offset), #type "." #field)
@@ -246,6 +263,7 @@ CUQUOTA_AT(cuquota_slot, pending, 8);
 CUQUOTA_AT(cuquota_slot, state, 12);
 CUQUOTA_AT(cuquota_slot, gen, 16);
 CUQUOTA_AT(cuquota_slot, tenant, 20);
+CUQUOTA_AT(cuquota_slot, held, 64);
 CUQUOTA_AT(cuquota_detail, pid, 0);
 CUQUOTA_AT(cuquota_detail, peak, 4);
 CUQUOTA_AT(cuquota_detail, pid_namespace, 8);
@@ -258,7 +276,7 @@ CUQUOTA_AT(cuquota_detail, refused_driver, 88);
 CUQUOTA_AT(cuquota_detail, over, 96);
 _Static_assert(sizeof(struct cuquota_header) == 448, "header");
 _Static_assert(sizeof(struct cuquota_tenant) == 256, "tenant record");
-_Static_assert(sizeof(struct cuquota_slot) == 64, "slot");
+_Static_assert(sizeof(struct cuquota_slot) == 128, "slot");
 _Static_assert(sizeof(struct cuquota_detail) == 224, "detail");
 #undef CUQUOTA_AT
 
@@ -268,7 +286,7 @@ _Static_assert(sizeof(struct cuquota_detail) == 224, "detail");
 #define CUQUOTA_TENANT_STRIDE (256u + 8u * CUQUOTA_MAP_WORDS(CUQUOTA_MEMBERS))
 #define CUQUOTA_MEMBER_OFFSET (CUQUOTA_TENANT_OFFSET + CUQUOTA_TENANTS * CUQUOTA_TENANT_STRIDE)
 #define CUQUOTA_DETAIL_STRIDE 256u
-#define CUQUOTA_DETAIL_OFFSET (CUQUOTA_MEMBER_OFFSET + CUQUOTA_MEMBERS * 64u)
+#define CUQUOTA_DETAIL_OFFSET (CUQUOTA_MEMBER_OFFSET + CUQUOTA_MEMBERS * 128u)
 #define CUQUOTA_FILE_BYTES (CUQUOTA_DETAIL_OFFSET + CUQUOTA_MEMBERS * CUQUOTA_DETAIL_STRIDE)
 
 #endif

@@ -5,23 +5,10 @@
 
 #define SWEPT_NS 40000000u /* the coarse clock is late by a tick, which is 10 ms at most */
 
-/*
- * A slot that changes hands meanwhile was free or another's a moment ago: either answer is right.
- * Without a branch, as members are many.
- */
-static inline uint64_t charged_in(const struct cuquota_slot *slot, uint32_t tenant)
-{
-	const uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
-	const uint32_t other = (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) ^ CUQUOTA_USED) |
-			       (__atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) ^ tenant);
-
-	return other ? 0 : CUQUOTA_CHARGED(word);
-}
-
-uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
+uint64_t glance_held(const struct segment *segment, uint32_t tenant)
 {
 	struct segment_walk walk = segment_walk(segment, tenant);
-	uint64_t charged = 0;
+	uint64_t held = 0;
 
 	while (segment_step_far(&walk)) {
 		const char *slot = walk.first;
@@ -29,15 +16,15 @@ uint64_t glance_charged(const struct segment *segment, uint32_t tenant)
 		/* Members that joined one after another lie side by side. */
 		if (walk.bits == ~0ull) {
 			for (uint32_t i = 0; i < 64; i++, slot += walk.stride)
-				charged += charged_in((const struct cuquota_slot *)slot, tenant);
+				held += glance_held_in((const struct cuquota_slot *)slot, tenant);
 			continue;
 		}
 		while (walk.bits) {
 			segment_step_near(&walk);
-			charged += charged_in(walk.slot, tenant);
+			held += glance_held_in(walk.slot, tenant);
 		}
 	}
-	return charged;
+	return held;
 }
 
 bool glance_beside(const struct member *member, uint64_t limit)

@@ -45,6 +45,7 @@ static void empty(const struct segment *segment, uint32_t index)
 	__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
 	TRACE("word_cleared", index, 0, 0);
 	POINT("member.word_cleared");
+	__atomic_store_n(&slot->held, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->state, CUQUOTA_FREE, __ATOMIC_SEQ_CST);
 	TRACE("freed", index, 0, 0);
 	POINT("member.freed");
@@ -234,6 +235,7 @@ static void publish(const struct segment *segment, uint32_t index, uint32_t tena
 	/* Left by one who died while it freed the slot. */
 	map_slot(segment, index, __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED), false);
 	__atomic_store_n(&slot->tenant, tenant, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->held, CUQUOTA_HELD(tenant, 0), __ATOMIC_RELAXED);
 	POINT("member.tenant_stored");
 	map_slot(segment, index, tenant, true);
 	POINT("member.mapped");

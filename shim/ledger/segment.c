@@ -157,7 +157,7 @@ static int create(const struct segment *segment, int folder, const char *name, c
 		rc = create_as(true, folder, name, uuid, device_bytes);
 	if (rc == -ENOSPC)
 		return why_path(why, "create", segment->path, ".ledger", rc,
-				"make room for 1.4 MiB or ");
+				"make room for 1.7 MiB or ");
 	return rc ? why_path(why, "create", segment->path, ".ledger", rc,
 			     "let this user write there or ")
 		  : 0;

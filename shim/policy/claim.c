@@ -170,8 +170,10 @@ bool claim_renew(struct claim *claim, CUdeviceptr pointer)
 	claim->epoch = block_epoch();
 	if (orphan_take(pointer, opened) || !is_alive(pointer, &bytes))
 		return false;
-	if (claim->seat != seat_now(device))
+	if (claim->seat != seat_now(device)) {
 		claim->seat = seat_force(device, claim->units + small_tokens(claim));
+		seat_unhold(device, claim->seat, small_tokens(claim));
+	}
 	/* Another's, entered in its place: see orphan.h. */
 	if (bytes && bytes != claim->bytes) {
 		claim_settle(claim, bytes);
@@ -196,9 +198,15 @@ void claim_finish(struct claim *claim)
 	process_left();
 }
 
+static void refund(const struct claim *claim)
+{
+	seat_refund(claim->device, claim->seat, claim->units);
+	seat_refund_token(claim->device, claim->seat, small_tokens(claim));
+}
+
 CUresult claim_fail(struct claim *claim, CUresult rc)
 {
-	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
+	refund(claim);
 	if (rc == CUDA_ERROR_OUT_OF_MEMORY)
 		__atomic_add_fetch(&member_detail(seat_member(claim->device))->refused_driver, 1,
 				   __ATOMIC_RELAXED);
@@ -244,7 +252,7 @@ static CUresult undo(struct claim *claim, CUdeviceptr pointer)
 		claim_finish(claim);
 		return CUDA_SUCCESS;
 	}
-	seat_refund(claim->device, claim->seat, claim->units + small_tokens(claim));
+	refund(claim);
 	claim_finish(claim);
 	return refuse_excess(claim->device,
 			     claim->small ? "what needs a new grain, which was given back"

@@ -76,3 +76,17 @@ void lock_take_shared(struct lock *lock)
 	if (__builtin_expect(__atomic_load_n(&lock->own, __ATOMIC_ACQUIRE), 0))
 		wait_clear(&lock->own);
 }
+
+void lock_add_shared(struct lock *lock, uint64_t *figure, uint64_t more)
+{
+	if (__builtin_expect(!lock_thread.known, 0)) {
+		meet();
+		if (lock_thread.owner) {
+			lock_add(lock, figure, more);
+			return;
+		}
+	}
+	if (__builtin_expect(__atomic_load_n(&lock->own, __ATOMIC_ACQUIRE), 0))
+		wait_clear(&lock->own);
+	__atomic_fetch_add(figure, more, __ATOMIC_RELAXED);
+}

@@ -33,16 +33,23 @@ extern bool lock_shared; /* two threads have taken locks, or the kernel cannot d
 
 void lock_take_shared(struct lock *lock);
 
+/* The owner's way in, if it is still alone. */
+static inline bool lock_take_own(struct lock *lock)
+{
+	if (!lock_thread.owner || __atomic_load_n(&lock_shared, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&lock->own, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(!__atomic_load_n(&lock_shared, __ATOMIC_ACQUIRE), 1))
+		return true;
+	__atomic_store_n(&lock->own, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
 static inline void lock_take(struct lock *lock)
 {
-	if (lock_thread.owner && !__atomic_load_n(&lock_shared, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&lock->own, 1, __ATOMIC_RELAXED);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		if (__builtin_expect(!__atomic_load_n(&lock_shared, __ATOMIC_ACQUIRE), 1))
-			return;
-		__atomic_store_n(&lock->own, 0, __ATOMIC_RELEASE);
-	}
-	lock_take_shared(lock);
+	if (!lock_take_own(lock))
+		lock_take_shared(lock);
 }
 
 static inline void lock_give(struct lock *lock)
@@ -51,6 +58,21 @@ static inline void lock_give(struct lock *lock)
 		__atomic_store_n(&lock->own, 0, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* A figure that all threads add to and nobody reads under a lock: the owner adds plainly while it
+ * is alone, and `lock` tells who comes when it has. */
+void lock_add_shared(struct lock *lock, uint64_t *figure, uint64_t more);
+
+static inline void lock_add(struct lock *lock, uint64_t *figure, uint64_t more)
+{
+	if (__builtin_expect(lock_take_own(lock), 1)) {
+		__atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + more,
+				 __ATOMIC_RELAXED);
+		__atomic_store_n(&lock->own, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	lock_add_shared(lock, figure, more);
 }
 
 #endif

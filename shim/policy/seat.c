@@ -94,8 +94,8 @@ static bool is_shared(const struct device *device)
 static void report(const struct device *device, const struct tenant_wish *wish,
 		   const struct tenant_outcome *outcome)
 {
-	const char *const why = outcome->administered ? "`cuquota set` holds"
-						      : "its running processes keep theirs";
+	const char *const why =
+		outcome->administered ? "`cuquota set` holds" : "its running processes keep theirs";
 	char brought[SIZE_TEXT], brought_request[SIZE_TEXT];
 	char holds[SIZE_TEXT], holds_request[SIZE_TEXT], before[SIZE_TEXT];
 
@@ -193,10 +193,8 @@ void seat_disown(const struct device *devices, unsigned count)
 
 static void adopt(uint8_t index, uint32_t units)
 {
-	const struct device *const device = device_by_index(index);
-
 	if (units)
-		account_force(seat_member(device), units);
+		seat_force(device_by_index(index), units);
 }
 
 /*
@@ -288,6 +286,7 @@ uint8_t seat_force(const struct device *device, uint32_t units)
 	struct member *const member = seat_member(device);
 
 	account_force(member, units);
+	seat_note(member, units);
 	return seat_of(member);
 }
 

@@ -7,7 +7,7 @@
 #ifndef POLICY_SEAT_H
 #define POLICY_SEAT_H
 
-#include "policy/quiet.h"
+#include "policy/lock.h"
 #include "policy/state.h"
 
 #include <cuquota/ledger.h>
@@ -15,6 +15,7 @@
 struct seat {
 	struct member member;
 	uint8_t number; /* raised by each joining of a device, never 0 */
+	struct lock noting;
 };
 
 /* Makes the handles, or finds them wiped in a forked child. 0 or -ENOMEM. */
@@ -31,11 +32,14 @@ static inline struct member *seat_member(const struct device *device)
 	return __atomic_load_n(&device->member, __ATOMIC_ACQUIRE);
 }
 
+static inline struct seat *seat_around(const struct member *member)
+{
+	return (struct seat *)((uintptr_t)member - __builtin_offsetof(struct seat, member));
+}
+
 static inline uint8_t seat_of(const struct member *member)
 {
-	const char *const at = (const char *)member - __builtin_offsetof(struct seat, member);
-
-	return ((const struct seat *)at)->number;
+	return seat_around(member)->number;
 }
 
 static inline uint8_t seat_now(const struct device *device)
@@ -51,12 +55,38 @@ static inline uint32_t seat_units(uint64_t bytes)
 	return units < UINT32_MAX / 4 ? (uint32_t)units : UINT32_MAX / 4;
 }
 
-/* Charge, looking first (at most once a second, and only when credit is short) whether the place is
- * still ours. */
+/* What others are shown of this process: so much more, or less. */
+static inline void seat_note(struct member *member, int64_t units)
+{
+	lock_add(&seat_around(member)->noting, &member_slot(member)->held, (uint64_t)units);
+}
+
+/* A token that was charged under `seat` is needed: nothing if that was lost since. Or what is held
+ * becomes a token again. */
+static inline void seat_hold(const struct device *device, uint8_t seat, uint32_t units)
+{
+	struct member *const member = seat_member(device);
+
+	if (seat_of(member) == seat)
+		seat_note(member, units);
+}
+static inline void seat_unhold(const struct device *device, uint8_t seat, uint32_t units)
+{
+	struct member *const member = seat_member(device);
+
+	if (seat_of(member) == seat)
+		seat_note(member, -(int64_t)units);
+}
+
+/*
+ * Charge, looking first (at most once a second, and only when credit is short) whether the place is
+ * still ours. A token is charged for a moment, until it is known whether it is needed: others are
+ * shown it when it is held.
+ */
 int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat,
 		      struct refusal *refusal);
-static inline int seat_charge(const struct device *device, uint32_t units, uint8_t *seat,
-			      struct refusal *refusal)
+static inline int seat_charge_token(const struct device *device, uint32_t units, uint8_t *seat,
+				    struct refusal *refusal)
 {
 	struct member *const member = seat_member(device);
 
@@ -65,13 +95,32 @@ static inline int seat_charge(const struct device *device, uint32_t units, uint8
 		return 0;
 	return seat_charge_short(device, units, seat, refusal);
 }
+static inline int seat_charge(const struct device *device, uint32_t units, uint8_t *seat,
+			      struct refusal *refusal)
+{
+	const int rc = seat_charge_token(device, units, seat, refusal);
+
+	if (__builtin_expect(rc, 0))
+		return rc;
+	seat_hold(device, *seat, units);
+	return 0;
+}
 /* Refund what was charged under `seat`; nothing if that was lost since. */
-static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
+static inline void seat_refund_token(const struct device *device, uint8_t seat, uint32_t units)
 {
 	struct member *const member = seat_member(device);
 
 	if (units && seat_of(member) == seat)
 		account_refund(member, units);
+}
+static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
+{
+	struct member *const member = seat_member(device);
+
+	if (!units || seat_of(member) != seat)
+		return;
+	seat_note(member, -(int64_t)units);
+	account_refund(member, units);
 }
 /* Charge in the present seat whatever the limit; returns its number. */
 uint8_t seat_force(const struct device *device, uint32_t units);
@@ -89,20 +138,12 @@ bool seat_has_room(const struct device *device, uint32_t units);
 bool seat_within_limit(const struct device *device);
 
 /* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the
- * charge, so that the commonest calls need not write it. Alone, a thread need not pay for an atomic
- * addition. */
+ * charge, so that the commonest calls need not write it. */
 static inline void seat_count(const struct device *device, unsigned family, int64_t units)
 {
-	uint32_t *const figure = &member_detail(seat_member(device))->family[family];
-
-	if (family == CUQUOTA_LINEAR)
-		return;
-	if (__atomic_load_n(&quiet_threads, __ATOMIC_RELAXED) > 1)
-		__atomic_fetch_add(figure, (uint32_t)units, __ATOMIC_RELAXED);
-	else
-		__atomic_store_n(figure,
-				 __atomic_load_n(figure, __ATOMIC_RELAXED) + (uint32_t)units,
-				 __ATOMIC_RELAXED);
+	if (__builtin_expect(family != CUQUOTA_LINEAR, 0))
+		__atomic_fetch_add(&member_detail(seat_member(device))->family[family],
+				   (uint32_t)units, __ATOMIC_RELAXED);
 }
 
 /* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that

@@ -69,20 +69,28 @@ static void forget_dead(const struct segment *segment)
 	errno = kept;
 }
 
-/* The device need be summed only where somebody's request may leave less than the limit. */
+/* What is charged for a moment only is free for whoever looks. */
+static void use_held(struct account_use *use, uint64_t held)
+{
+	if (use->beside != CUQUOTA_NONE && use->charged > held)
+		use->beside += use->charged - held;
+	use->charged = held;
+}
+
+/* The device need be summed only where somebody's request may leave less than the limit; by that
+ * show() goes. */
 static bool use_of(struct member *member, struct account_use *use)
 {
 	const struct segment *const segment = member->segment;
 
+	use->beside = CUQUOTA_NONE;
 	use->limit =
 		__atomic_load_n(&segment_tenant(segment, member->tenant)->limit, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&segment->header->requests, __ATOMIC_SEQ_CST) &&
-	    !glance_beside(member, use->limit))
-		return account_use_own(member, use) == 0;
-	use->charged = glance_charged(segment, member->tenant) * CUQUOTA_UNIT;
-	use->free = use->limit == CUQUOTA_NONE	? CUQUOTA_NONE
-		    : use->limit > use->charged ? use->limit - use->charged
-						: 0;
+	    !glance_beside(member, use->limit) && account_use_own(member, use))
+		return false;
+	use_held(use, glance_held(segment, member->tenant) * CUQUOTA_UNIT);
+	use->free = use->beside;
 	return true;
 }
 
@@ -103,26 +111,21 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 static void leave_out_dead(const struct segment *segment, uint32_t tenant, struct account_use *use)
 {
 	struct life_file file = LIFE_FILE_CLOSED;
-	const uint32_t high = segment_high(segment);
 	uint64_t dead = 0;
 
-	for (uint32_t i = 0; i < high; i++) {
-		const struct cuquota_slot *const slot = segment_slot(segment, i);
+	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
+		const uint64_t held = glance_held_in(walk.slot, tenant);
 
-		if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED ||
-		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant ||
-		    life_test(segment, &file, i) != LIFE_DEAD)
+		if (__atomic_load_n(&walk.slot->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED ||
+		    __atomic_load_n(&walk.slot->tenant, __ATOMIC_RELAXED) != tenant ||
+		    life_test(segment, &file, walk.index) != LIFE_DEAD)
 			continue;
-		dead += CUQUOTA_CHARGED(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)) *
-			(uint64_t)CUQUOTA_UNIT;
+		dead += held;
 		if (use->members)
 			use->members--;
 	}
 	life_close(&file);
-	dead = least(dead, use->charged);
-	use->charged -= dead;
-	if (use->beside != CUQUOTA_NONE)
-		use->beside += dead;
+	use_held(use, use->charged - least(dead * CUQUOTA_UNIT, use->charged));
 }
 
 static bool read_ledger(const struct segment *segment, const struct settings *settings,
@@ -138,6 +141,7 @@ static bool read_ledger(const struct segment *segment, const struct settings *se
 	tenant = tenant_find(segment, name);
 	if (tenant < 0 || account_use(segment, (uint32_t)tenant, use))
 		return false;
+	use_held(use, glance_held(segment, (uint32_t)tenant) * CUQUOTA_UNIT);
 	leave_out_dead(segment, (uint32_t)tenant, use);
 	return true;
 }

@@ -64,7 +64,7 @@ static void refund_idle(const struct device *device)
 
 static bool charge_tokens(struct claim *claim, unsigned tokens, struct refusal *refusal)
 {
-	if (seat_charge(claim->device, tokens * grain_units(), &claim->seat, refusal))
+	if (seat_charge_token(claim->device, tokens * grain_units(), &claim->seat, refusal))
 		return false;
 	claim->tokens = (uint8_t)tokens;
 	return true;
@@ -124,13 +124,15 @@ static bool another_token(struct claim *claim)
 	if (extent_idle(index) && quiet_returns(claim->device) == 0 &&
 	    extent_reclaim(index, claim->context, &paid)) {
 		if (paid.seat == claim->seat) {
+			seat_unhold(claim->device, paid.seat, grain_units());
 			claim->tokens++;
 			return true;
 		}
-		seat_refund(claim->device, paid.seat, grain_units());
+		give(&paid);
 	}
 	if (seat_charge_more(claim->device, claim->seat, grain_units()))
 		return false;
+	seat_unhold(claim->device, claim->seat, grain_units());
 	claim->tokens++;
 	return true;
 }
@@ -138,6 +140,7 @@ static bool another_token(struct claim *claim)
 void small_force(struct claim *claim)
 {
 	seat_force_more(claim->device, claim->seat, grain_units());
+	seat_unhold(claim->device, claim->seat, grain_units());
 	claim->tokens++;
 }
 
@@ -157,10 +160,11 @@ int small_enter(struct claim *claim, CUdeviceptr pointer)
 	if (left < 0)
 		return left;
 	used = claim->tokens - (unsigned)left;
-	seat_refund(claim->device, claim->seat, (uint32_t)left * grain_units());
+	seat_refund_token(claim->device, claim->seat, (uint32_t)left * grain_units());
 	claim->tokens = 0;
 	if (!used)
 		return 0;
+	seat_hold(claim->device, claim->seat, used * grain_units());
 	if (__builtin_expect(!__atomic_load_n(&spares()->touched[index], __ATOMIC_RELAXED), 0)) {
 		__atomic_store_n(&spares()->touched[index], true, __ATOMIC_RELAXED);
 		if (!quiet_returns(claim->device))
@@ -180,6 +184,7 @@ void small_adopt(struct claim *claim)
 	claim->tokens =
 		(uint8_t)(claim->units / grain_units() > 2 ? 2 : claim->units / grain_units());
 	seat_refund(claim->device, claim->seat, claim->units - small_tokens(claim));
+	seat_unhold(claim->device, claim->seat, small_tokens(claim));
 	claim->units = 0;
 }
 
@@ -189,6 +194,7 @@ void small_leave(struct claim *claim)
 		return;
 	claim->small = false;
 	claim->units = small_tokens(claim);
+	seat_hold(claim->device, claim->seat, claim->units);
 	claim->tokens = 0;
 }
 

@@ -129,9 +129,15 @@ static uint64_t charged(unsigned card)
 	if (!ledger->header && segment_open(ledger, getenv("CUQUOTA_DIR"), truth.device[card].uuid,
 					    0, SEGMENT_READER, why))
 		return 0;
-	for (uint32_t i = 0; i < segment_high(ledger); i++)
-		if (segment_slot(ledger, i)->state == CUQUOTA_USED)
-			units += CUQUOTA_CHARGED(segment_slot(ledger, i)->word);
+	for (uint32_t i = 0; i < segment_high(ledger); i++) {
+		const struct cuquota_slot *const slot = segment_slot(ledger, i);
+
+		if (slot->state != CUQUOTA_USED)
+			continue;
+		units += CUQUOTA_CHARGED(slot->word);
+		/* Between calls others are shown all of it. */
+		CHECK_EQ(slot->held, CUQUOTA_HELD(slot->tenant, CUQUOTA_CHARGED(slot->word)));
+	}
 	return units * CUQUOTA_UNIT;
 }
 

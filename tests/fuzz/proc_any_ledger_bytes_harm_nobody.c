@@ -176,7 +176,7 @@ static void use(struct place *place, uint64_t tenant)
 		return;
 	begin("use", 10);
 	glance_swept(&place->segment);
-	glance_charged(&place->segment, (uint32_t)(tenant % place->segment.tenant_count));
+	glance_held(&place->segment, (uint32_t)(tenant % place->segment.tenant_count));
 	rc = account_use(&place->segment, (uint32_t)tenant, &figures);
 	CHECK_EQ(rc, (uint32_t)tenant < place->segment.tenant_count ? 0 : -ENOENT);
 	CHECK_LE(figures.lent, figures.request);

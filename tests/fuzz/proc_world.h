@@ -97,12 +97,12 @@ static const char *world_path(const char *suffix)
 /* members, tenants, the strides of slot, record and detail, the header's bytes, bytes behind all,
  * features */
 static const uint32_t shapes[][8] = {
-	{70, 5, 64, 272, 256, 4096, 0, CUQUOTA_MAPS},
-	{3, 2, 64, 256, 224, 448, 4096, 0},
-	{130, 300, 64, 280, 256, 4096, 0, CUQUOTA_MAPS},
+	{70, 5, 128, 272, 256, 4096, 0, CUQUOTA_MAPS},
+	{3, 2, 128, 256, 224, 448, 4096, 0},
+	{130, 300, 128, 280, 256, 4096, 0, CUQUOTA_MAPS},
 	{1, 1, 4096, 4096, 4096, 8192, 1, ~0u},
-	{64, 4, 72, 264, 232, 512, 0, CUQUOTA_MAPS},
-	{70, 5, 64, 256, 256, 4096, 0, 0},
+	{64, 4, 136, 264, 232, 512, 0, CUQUOTA_MAPS},
+	{70, 5, 128, 256, 256, 4096, 0, 0},
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 
