@@ -9,8 +9,9 @@ MEMORY = '/dev/shm' if os.access('/dev/shm', os.W_OK) else tempfile.gettempdir()
 SETTINGS = re.compile(r'(CUQUOTA|SIMGPU|CUDA|NVIDIA)_|(LD_PRELOAD|LD_LIBRARY_PATH|MAKEFLAGS|MAKELEVEL|MFLAGS)$')
 CARD, LIMIT = '500G', '400G'
 QUIET = 1.15  # times the least pace
-MOST = 4  # times the rounds that are wanted
-PATIENCE = 60  # s to wait for quiet before a group is tried again
+MOST = 4  # times as long as the rounds that are wanted take, to find quiet slices
+LONG = 20  # s, and so long where that is longer
+PATIENCE = 60  # s to wait for quiet, at the begin and before a group is tried again
 
 
 class Failed(Exception):
@@ -126,14 +127,17 @@ def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count
     """Runs the cells in turn, the order reversed each round. {key: Sample}, without those that could not be set up.
 
     A slice beside which the processor ran at a slower pace than the fastest seen says what a stranger on the same core took:
-    there are more rounds then, and the quiet slices count if each cell had some.
+    cells that lack quiet slices go on in turn then, for a while, and the quiet slices count if each cell of the same figure
+    (of which the keys begin alike) had some.
     """
     rounds = rounds or setting.rounds
     slices = {key: [] for key, cell in cells.items() if not cell.why}
     quiet = lambda key: [value for value, pace in slices[key] if pace <= QUIET * setting.pace]
-    turn = 0
-    while turn < rounds or turn < MOST * rounds and any(len(quiet(key)) < rounds // 2 + 1 for key in slices):
-        for key in list(slices) if turn % 2 else list(slices)[::-1]:
+    lacking = lambda: [key for key in slices if len(quiet(key)) < rounds // 2 + 1]
+    turn, begin, until = 0, time.monotonic(), float('inf')
+    while turn < rounds or lacking() and time.monotonic() < until:
+        working = list(slices) if turn < rounds else lacking()
+        for key in working if turn % 2 else working[::-1]:
             try:
                 count, ns, pace = cells[key].run(us, warm)
                 slices[key].append((figure(count, ns), pace))
@@ -142,10 +146,14 @@ def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count
                     raise
                 del slices[key]
         turn += 1
+        if turn == rounds:
+            took = time.monotonic() - begin
+            until = begin + max(MOST * took, took if setting.quick else LONG)
     for cell in cells.values():
         cell.end()
-    enough = all(len(quiet(key)) >= 3 for key in slices)
-    return {key: Sample(quiet(key) if enough else [value for value, pace in slices[key]], len(slices[key])) for key in slices}
+    enough = lambda of: all(len(quiet(key)) >= 3 for key in slices if key[0] == of)
+    return {key: Sample(quiet(key) if enough(key[0]) else [value for value, pace in slices[key]], len(slices[key]))
+            for key in slices}
 
 
 def instructions(setting, variant, **options):

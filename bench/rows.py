@@ -4,7 +4,7 @@ A group gives its figures anew each time it is called; it is called again, twice
 """
 import time
 
-from cells import Cell, Failed, instructions, measure
+from cells import PATIENCE, Cell, Failed, instructions, measure
 from figures import Figure, added, rate
 
 GROUPS = []  # (name, function) in the order of the table; the name begins the names of its figures
@@ -122,7 +122,7 @@ def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0,
             cells[n, v] = Cell(setting, v, **{option: n, 'spread': 1}, **options)
             if beside:
                 crowd(setting, cells[n, v], beside, tenants=32, env=others)
-    samples = measure(setting, cells, 5 * SLICE, setting.rounds, RATE)
+    samples = measure(setting, cells, SLICE, setting.rounds, RATE)
     setting.end_cells()
     words = lambda n: '%d %s' % (n, option) if n > 1 else {'processes': 'one process', 'threads': 'one thread'}[option]
     return [rate('%s.%d' % (name, n), text % words(n), split(samples, n),
@@ -192,15 +192,21 @@ def launch(setting, budgets):
                                job='launch')]
 
 
-def driver_alone(setting):
-    """The bare simulated driver's pair in ns, the best of three medians. Looks for the machine's least pace first."""
-    cell = Cell(setting, 'bare')
-    for _ in range(100):
-        cell.run(1000)
-        time.sleep(0.03)
-    cell.end()
-    figures = [measure(setting, {'bare': Cell(setting, 'bare')}, SLICE)['bare'] for _ in range(3)]
-    return min(figures, key=lambda s: s.median)
+def driver_alone(setting, most):
+    """The bare simulated driver's pair in ns, the best of three medians, or of as many more as a minute has while all are above
+    `most`. Looks for the machine's least pace first."""
+    best, tries, until = None, 0, time.monotonic() + (0 if setting.quick else PATIENCE)
+    while tries < 3 or best.median > most and time.monotonic() < until:
+        if tries % 3 == 0:
+            cell = Cell(setting, 'bare')
+            for _ in range(100):
+                cell.run(1000)
+                time.sleep(0.03)
+            cell.end()
+        sample = measure(setting, {'bare': Cell(setting, 'bare')}, SLICE)['bare']
+        best = min(best or sample, sample, key=lambda s: s.median)
+        tries += 1
+    return best
 
 
 __all__ = ['GROUPS', 'driver_alone', 'Failed']
