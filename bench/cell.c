@@ -9,9 +9,9 @@
  * Says "ready" once all live blocks are there, or "slow" when that takes longer than `patience`.
  * To each line "run US WARM" on stdin it works WARM µs uncounted, then US, and answers
  * "COUNT NS PACE": of one thread its own time without waits for a processor, of more the time from
- * their common begin to their common end; pace is the slowest of pace_ns before and after. Ends
- * with its stdin. With count=N it works so often and ends. cpu pins a single process, spread=1 pins
- * each thread to one in turn; tenants=N gives each process one of N names.
+ * their common begin to their common end; pace is the slowest of pace_ns before and after, of those
+ * that worked. Ends with its stdin. With count=N it works so often and ends. cpu pins a single
+ * process, spread=1 pins each thread to one in turn; tenants=N gives each process one of N names.
  *
  * Processes are forked before the driver is started; the first is ready before the others begin,
  * so that what a library learns from a context seen alone it has learned.
@@ -158,7 +158,7 @@ static void run(uint64_t us, uint64_t warm_us)
 	const uint32_t all = (uint32_t)(option.processes * option.threads);
 	/* Many must first have been woken. */
 	const uint64_t begin = now_ns() + warm_us * 1000 + (all > 1 ? 2 * MS + all * 20000ull : 0);
-	uint64_t count = 0, pace = 0;
+	uint64_t count = 0, pace = 0, slowest = 0;
 
 	shared->warm = warm_us != 0;
 	shared->begin_ns = begin;
@@ -170,11 +170,14 @@ static void run(uint64_t us, uint64_t warm_us)
 		const struct result *const result = &shared->result[i];
 
 		count += result->count;
-		pace = result->pace_ns > pace ? result->pace_ns : pace;
+		slowest = result->pace_ns > slowest ? result->pace_ns : slowest;
+		/* Of many in turn some had no processor in that time. */
+		if (result->count && result->pace_ns > pace)
+			pace = result->pace_ns;
 	}
 	printf("%llu %llu %llu\n", (unsigned long long)count,
 	       (unsigned long long)(all == 1 ? shared->result[0].elapsed_ns : us * 1000),
-	       (unsigned long long)pace);
+	       (unsigned long long)(count ? pace : slowest));
 	fflush(stdout);
 }
 

@@ -123,17 +123,17 @@ class Sample:
         self.spread = [quarters[0], quarters[2]]
 
 
-def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count, warm=0):
+def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count, warm=0, judged=None):
     """Runs the cells in turn, the order reversed each round. {key: Sample}, without those that could not be set up.
 
     A slice beside which the processor ran at a slower pace than the fastest seen says what a stranger on the same core took:
     cells that lack quiet slices go on in turn then, for a while, and the quiet slices count if each cell of the same figure
-    (of which the keys begin alike) had some.
+    (of which the keys begin alike) had some. Where some figures are `judged`, only those go on.
     """
     rounds = rounds or setting.rounds
     slices = {key: [] for key, cell in cells.items() if not cell.why}
     quiet = lambda key: [value for value, pace in slices[key] if pace <= QUIET * setting.pace]
-    lacking = lambda: [key for key in slices if len(quiet(key)) < rounds // 2 + 1]
+    lacking = lambda: [key for key in slices if len(quiet(key)) < rounds // 2 + 1 and key[0] in (judged or key)]
     turn, begin, until = 0, time.monotonic(), float('inf')
     while turn < rounds or lacking() and time.monotonic() < until:
         working = list(slices) if turn < rounds else lacking()

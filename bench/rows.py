@@ -122,7 +122,7 @@ def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0,
             cells[n, v] = Cell(setting, v, **{option: n, 'spread': 1}, **options)
             if beside:
                 crowd(setting, cells[n, v], beside, tenants=32, env=others)
-    samples = measure(setting, cells, SLICE, setting.rounds, RATE)
+    samples = measure(setting, cells, SLICE, setting.rounds, RATE, judged=judged)
     setting.end_cells()
     words = lambda n: '%d %s' % (n, option) if n > 1 else {'processes': 'one process', 'threads': 'one thread'}[option]
     return [rate('%s.%d' % (name, n), text % words(n), split(samples, n),
