@@ -44,6 +44,8 @@ FAULTS = [
     ('library', 'shim/base/one.c', '#include <stdio.h>\nint s(const char *t, int *n)\n{\n\treturn sscanf(t, "%d", n);\n}\n',
      'undefined __isoc'),
     ('library', 'shim/base/one.c', 'int cuInit(unsigned n);\nint u(void)\n{\n\treturn cuInit(0);\n}\n', 'undefined cuInit'),
+    ('rows', 'shim/driver/nvml.def', '/*\n *   one       of one\n */\nPASS(nvmlX) /* one */\nPASS(nvmlY)\n', 'PASS(nvmlY)'),
+    ('rows', 'shim/driver/nvml.def', '/*\n *   one       of one\n */\nPASS(nvmlX) /* none */\n', 'PASS(nvmlX)'),
     ('lists', 'tests/mutants/base', '@ shim/base/one.c\n- \treturn 7;\n+ \treturn 8;\ntests: build\nshows: promise 7\n',
      'found 0 times'),
     ('lists', 'tests/mutants/base', '@ shim/base/one.c\n- \treturn 1;\n+ \treturn two(1);\ntests: lint\nshows: promise 7\n',
@@ -53,7 +55,7 @@ FAULTS = [
 
 @pytest.fixture
 def tree(tmp_path):
-    for folder in ('shim/base', 'shim/ledger', 'include/cuquota', 'tests/mutants', 'build/obj/shim/base'):
+    for folder in ('shim/base', 'shim/driver', 'shim/ledger', 'include/cuquota', 'tests/mutants', 'build/obj/shim/base'):
         (tmp_path / folder).mkdir(parents=True)
     for name in ('tests/lint.py', 'tests/lint_tools.py', 'tests/mutate.py', '.clang-format', '.clang-tidy'):
         shutil.copy(helper.SOURCE / name, tmp_path / name)

@@ -88,7 +88,7 @@ def lines_with(name, pattern):
 
 class Lint:
     def __init__(self, args):
-        self.build, self.files = args.build, listed()
+        self.build, self.nvml, self.files = args.build, args.nvml, listed()
         self.where = ['--build', args.build, '--cuda', args.cuda, '--nvml', args.nvml]
         self.c = [f for f in self.files if f.endswith(('.c', '.h'))]
         self.shim = [f for f in self.c if f.startswith('shim/')]
@@ -228,6 +228,22 @@ class Lint:
             if status:
                 yield out.rstrip()
 
+    def rows(self):
+        """each name of nvml.h has a row, and each that is left alone says why"""
+        name = 'shim/driver/nvml.def'
+        if name not in self.files:
+            return
+        head, body = text(name).split('*/', 1)
+        words = re.findall(r'^ \*   (\w+) +\w', head, re.M)
+        for number, line in enumerate(body.split('\n'), head.count('\n') + 1):
+            reason = re.search(r'/\* (.*) \*/', line)
+            if line.startswith('PASS(') and not (reason and (reason[1] in words or ' ' in reason[1])):
+                yield '%s:%d: says not why it is left alone: %s' % (name, number, line)
+        if (SOURCE / 'tests/simgpu/exports.py').exists():
+            declared = sh(sys.executable, 'tests/simgpu/exports.py', 'names', 'nvml', self.nvml)[1].split()
+            for missing_row in sorted(set(declared) - set(re.findall(r'^\w+\((\w+)\)', body, re.M))):
+                yield '%s: no row for %s' % (name, missing_row)
+
     def scripts(self):
         """shell scripts pass shellcheck, Python parses"""
         for name in self.files:
@@ -258,7 +274,7 @@ NEEDS = {'headers': ('gcc', 'clang'), 'warnings': ('gcc', 'clang'), 'tidy': ('cl
 # Others know other checks and lay out differently: the tree is held to Debian 12's.
 VERSIONS = {'clang-tidy': '14', 'clang-format': '14'}
 
-CHECKS = ('floors', 'doors', 'words', 'length', 'headers', 'warnings', 'banned', 'library', 'scripts', 'lists', 'format',
+CHECKS = ('floors', 'doors', 'words', 'length', 'headers', 'warnings', 'banned', 'library', 'rows', 'scripts', 'lists', 'format',
           'cppcheck', 'analyzer', 'tidy')
 
 
