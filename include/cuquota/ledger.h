@@ -217,7 +217,7 @@ struct cuquota_detail {
 #define CUQUOTA_WORD(charged, credit, tag) \
 	((uint64_t)(tag) << 56 | (uint64_t)(credit) << 28 | (uint32_t)(charged))
 
-/* A slot of nobody has 0: so the one word says of whom it is. */
+/* So the one word says of whom it is. A slot of nobody holds nothing. */
 #define CUQUOTA_HELD(tenant, units) (((uint64_t)(tenant) + 1) << 32 | (uint32_t)(units))
 
 #define CUQUOTA_AT(type, field, offset) \
