@@ -168,6 +168,8 @@ static void parse(void)
 	}
 	for (i = 0; i < c->cards; i++)
 		name_card(&c->card[i], i);
+	for (i = 0; i < c->cards; i++)
+		c->card[i].minor = c->cards - 1 - i;
 	value = getenv("SIMGPU_CUDA_ORDER");
 	if (!parse_order(c, value)) {
 		complain("SIMGPU_CUDA_ORDER", value);
@@ -187,6 +189,11 @@ static void parse(void)
 	}
 	value = getenv("SIMGPU_SMALL");
 	c->small_keep = value && !strcmp(value, "keep");
+	value = getenv("SIMGPU_CHASSIS");
+	c->chassis = value && !strcmp(value, "on");
+	c->event_card = (unsigned int)size_setting("SIMGPU_EVENT", CARDS_MAX);
+	if (c->event_card >= c->cards)
+		c->event_card = CARDS_MAX;
 	value = getenv("SIMGPU_GRAPHICS");
 	c->graphics = !value || strcmp(value, "off") != 0;
 	c->context_bytes = size_setting("SIMGPU_CONTEXT", 300ULL << 20);

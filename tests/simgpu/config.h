@@ -22,7 +22,7 @@ struct card {
 	char name[64];
 	char serial[16];
 	unsigned int domain, bus, device; /* PCI address; NVML order is its order */
-	unsigned int pci_id;
+	unsigned int pci_id, minor;
 };
 
 struct config {
@@ -32,6 +32,8 @@ struct config {
 	uint64_t grain;			     /* bytes; a power of two */
 	bool exact;			     /* SIMGPU_GRAIN=none: charged to the 512 bytes */
 	bool small_keep;		     /* an emptied grain of small requests stays taken */
+	bool chassis;			     /* boards, NVLink, a unit, an excluded card */
+	unsigned int event_card;	     /* SIMGPU_EVENT; CARDS_MAX: none */
 	bool graphics;			     /* the resolver knows the GL, EGL and VDPAU names */
 	uint64_t context_bytes;
 	uint64_t reserved_bytes;	     /* NVML memory v2 */

@@ -110,6 +110,19 @@ NVAPI(nvmlDeviceGetHandleBySerial, (const char *serial, nvmlDevice_t *device), (
 	return NVML_ERROR_NOT_FOUND;
 }
 
+unsigned int nvml_at_pci(unsigned int domain, unsigned int bus, unsigned int device)
+{
+	unsigned int i;
+
+	for (i = 0; i < config_get()->cards; i++) {
+		const struct card *const card = &config_get()->card[i];
+
+		if (card->domain == domain && card->bus == bus && card->device == device)
+			return i;
+	}
+	return CARDS_MAX;
+}
+
 NVAPI(nvmlDeviceGetHandleByPciBusId_v2, (const char *pciBusId, nvmlDevice_t *device),
       (pciBusId, device))
 {
@@ -122,15 +135,11 @@ NVAPI(nvmlDeviceGetHandleByPciBusId_v2, (const char *pciBusId, nvmlDevice_t *dev
 		if (sscanf(pciBusId, "%x:%x", &bus, &slot) != 2)
 			return NVML_ERROR_INVALID_ARGUMENT;
 	}
-	for (i = 0; i < config_get()->cards; i++) {
-		const struct card *const card = &config_get()->card[i];
-
-		if (card->domain == domain && card->bus == bus && card->device == slot) {
-			*device = nvml_handle(i);
-			return NVML_SUCCESS;
-		}
-	}
-	return NVML_ERROR_NOT_FOUND;
+	i = nvml_at_pci(domain, bus, slot);
+	if (i == CARDS_MAX)
+		return NVML_ERROR_NOT_FOUND;
+	*device = nvml_handle(i);
+	return NVML_SUCCESS;
 }
 
 NVAPI(nvmlDeviceGetHandleByPciBusId, (const char *pciBusId, nvmlDevice_t *device),
@@ -147,8 +156,12 @@ NVAPI(nvmlDeviceGetIndex, (nvmlDevice_t device, unsigned int *index), (device, i
 NVAPI(nvmlDeviceGetMinorNumber, (nvmlDevice_t device, unsigned int *minorNumber),
       (device, minorNumber))
 {
-	return minorNumber && nvml_card(device, minorNumber) ? NVML_SUCCESS :
-							       NVML_ERROR_INVALID_ARGUMENT;
+	const struct card *const card = nvml_card(device, NULL);
+
+	if (!card || !minorNumber)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*minorNumber = card->minor;
+	return NVML_SUCCESS;
 }
 
 static nvmlReturn_t put(char *to, const unsigned int length, const char *text)
@@ -185,28 +198,13 @@ NVAPI(nvmlDeviceGetSerial, (nvmlDevice_t device, char *serial, unsigned int leng
 	return card ? put(serial, length, card->serial) : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-NVAPI(nvmlDeviceGetBoardId, (nvmlDevice_t device, unsigned int *boardId), (device, boardId))
-{
-	const struct card *const card = nvml_card(device, NULL);
-
-	if (!card || !boardId)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*boardId = card->bus << 8;
-	return NVML_SUCCESS;
-}
-
 NVAPI(nvmlDeviceGetModuleId, (nvmlDevice_t device, unsigned int *moduleId), (device, moduleId))
 {
 	return moduleId && nvml_card(device, moduleId) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-static nvmlReturn_t pci_info(nvmlDevice_t device, nvmlPciInfo_t *pci, const bool whole)
+void nvml_fill_pci(const struct card *card, nvmlPciInfo_t *pci, bool whole)
 {
-	const struct card *const card = nvml_card(device, NULL);
-
-	if (!card || !pci)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	/* The first two versions know the short address only. */
 	memset(pci, 0, whole ? sizeof(*pci) : offsetof(nvmlPciInfo_t, busId));
 	snprintf(pci->busIdLegacy, sizeof(pci->busIdLegacy), "%04X:%02X:%02X.0", card->domain,
 		 card->bus, card->device);
@@ -218,6 +216,15 @@ static nvmlReturn_t pci_info(nvmlDevice_t device, nvmlPciInfo_t *pci, const bool
 	if (whole)
 		snprintf(pci->busId, sizeof(pci->busId), "%08X:%02X:%02X.0", card->domain,
 			 card->bus, card->device);
+}
+
+static nvmlReturn_t pci_info(nvmlDevice_t device, nvmlPciInfo_t *pci, const bool whole)
+{
+	const struct card *const card = nvml_card(device, NULL);
+
+	if (!card || !pci)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	nvml_fill_pci(card, pci, whole);
 	return NVML_SUCCESS;
 }
 
@@ -253,5 +260,17 @@ NVAPI(nvmlDeviceGetPciInfoExt, (nvmlDevice_t device, nvmlPciInfoExt_t *pci), (de
 	pci->subClass = 2;
 	snprintf(pci->busId, sizeof(pci->busId), "%08X:%02X:%02X.0", card->domain, card->bus,
 		 card->device);
+	return NVML_SUCCESS;
+}
+
+NVAPI(nvmlDeviceGetPdi, (nvmlDevice_t device, nvmlPdi_t *pdi), (device, pdi))
+{
+	const struct card *const card = nvml_card(device, NULL);
+
+	if (!card || !pdi)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (pdi->version != nvmlPdi_v1)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	memcpy(&pdi->value, card->uuid, sizeof(pdi->value));
 	return NVML_SUCCESS;
 }

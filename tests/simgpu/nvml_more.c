@@ -1,6 +1,5 @@
 /*
- * What monitoring tools and NCCL ask besides: utilisation, sensors, pairs, topology, MIG (there is
- * none).
+ * What monitoring tools and NCCL ask besides: utilisation, sensors, MIG (there is none).
  */
 #include "nvml_sim.h"
 
@@ -154,84 +153,4 @@ NVAPI(nvmlDeviceGetMigDeviceHandleByIndex,
 {
 	NEED(migDevice);
 	return NVML_ERROR_NOT_FOUND;
-}
-
-NVAPI(nvmlDeviceGetMultiGpuBoard, (nvmlDevice_t device, unsigned int *multiGpuBool),
-      (device, multiGpuBool))
-{
-	NEED(multiGpuBool);
-	*multiGpuBool = 0;
-	return NVML_SUCCESS;
-}
-
-static bool pair(nvmlDevice_t one, nvmlDevice_t other)
-{
-	return nvml_card(one, NULL) && nvml_card(other, NULL);
-}
-
-NVAPI(nvmlDeviceGetP2PStatus,
-      (nvmlDevice_t device1, nvmlDevice_t device2, nvmlGpuP2PCapsIndex_t p2pIndex,
-       nvmlGpuP2PStatus_t *p2pStatus),
-      (device1, device2, p2pIndex, p2pStatus))
-{
-	if (!pair(device1, device2) || !p2pStatus)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*p2pStatus = NVML_P2P_STATUS_OK;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetTopologyCommonAncestor,
-      (nvmlDevice_t device1, nvmlDevice_t device2, nvmlGpuTopologyLevel_t *pathInfo),
-      (device1, device2, pathInfo))
-{
-	if (!pair(device1, device2) || !pathInfo)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*pathInfo = device1 == device2 ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_HOSTBRIDGE;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceOnSameBoard, (nvmlDevice_t device1, nvmlDevice_t device2, int *onSameBoard),
-      (device1, device2, onSameBoard))
-{
-	if (!pair(device1, device2) || !onSameBoard)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*onSameBoard = device1 == device2;
-	return NVML_SUCCESS;
-}
-
-/* All cards but `except`, by the protocol of two calls: with a count of 0 only the number is
- * asked. */
-static nvmlReturn_t list(unsigned int *count, nvmlDevice_t *devices, nvmlDevice_t except)
-{
-	unsigned int i, n = 0;
-	const unsigned int room = *count;
-
-	for (i = 0; i < config_get()->cards; i++) {
-		if (nvml_handle(i) == except)
-			continue;
-		if (devices && n < room)
-			devices[n] = nvml_handle(i);
-		n++;
-	}
-	*count = room && room < n ? room : n;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetTopologyNearestGpus,
-      (nvmlDevice_t device, nvmlGpuTopologyLevel_t level, unsigned int *count,
-       nvmlDevice_t *deviceArray),
-      (device, level, count, deviceArray))
-{
-	NEED(count);
-	if (level == NVML_TOPOLOGY_HOSTBRIDGE)
-		return list(count, deviceArray, device);
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlSystemGetTopologyGpuSet,
-      (unsigned int cpuNumber, unsigned int *count, nvmlDevice_t *deviceArray),
-      (cpuNumber, count, deviceArray))
-{
-	return count ? list(count, deviceArray, NULL) : NVML_ERROR_INVALID_ARGUMENT;
 }

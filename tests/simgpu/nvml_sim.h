@@ -11,6 +11,10 @@
 #include "config.h"
 #include "trace.h"
 
+/* Exported, and only renamed by the header. */
+nvmlReturn_t nvmlGetBlacklistDeviceCount(unsigned int *deviceCount);
+nvmlReturn_t nvmlGetBlacklistDeviceInfoByIndex(unsigned int index, nvmlExcludedDeviceInfo_t *info);
+
 /* 1 while nvmlInit is ahead of nvmlShutdown, else the code to return. */
 int sim_guard(void);
 
@@ -33,6 +37,10 @@ int sim_guard(void);
 /* The card behind a handle, its index, or NULL. */
 const struct card *nvml_card(nvmlDevice_t device, unsigned int *index);
 nvmlDevice_t nvml_handle(unsigned int index);
+/* `whole`: with the long address, which the first two versions of the structure do not have. */
+void nvml_fill_pci(const struct card *card, nvmlPciInfo_t *pci, bool whole);
+/* The card at an address of PCI; CARDS_MAX: none. */
+unsigned int nvml_at_pci(unsigned int domain, unsigned int bus, unsigned int device);
 /* The account, reaped; NULL where no process has ever used a card. */
 struct account *nvml_account(void);
 
