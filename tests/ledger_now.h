@@ -10,9 +10,9 @@
 
 #include <cuquota/cuquota.h>
 
-/* Charged bytes of the living and of ghosts, on all devices; `tenant` NULL: of all.
+/* Charged bytes of the living and of ghosts, on all devices; `tenant` NULL, `pid` 0: of all.
  * Their credit in *credit. */
-TEST_USED static uint64_t ledger_used(const char *tenant, uint64_t *credit)
+TEST_USED static uint64_t ledger_used_of(const char *tenant, int pid, uint64_t *credit)
 {
 	const struct cuquota_snapshot *now;
 	struct cuquota *ledgers;
@@ -33,6 +33,8 @@ TEST_USED static uint64_t ledger_used(const char *tenant, uint64_t *credit)
 			if (tenant && strcmp(one->name, tenant))
 				continue;
 			for (uint32_t m = 0; m < one->member_count; m++) {
+				if (pid && one->member[m].pid != pid)
+					continue;
 				used += one->member[m].used;
 				idle += one->member[m].credit;
 			}
@@ -42,6 +44,17 @@ TEST_USED static uint64_t ledger_used(const char *tenant, uint64_t *credit)
 	if (credit)
 		*credit = idle;
 	return used;
+}
+
+TEST_USED static uint64_t ledger_used(const char *tenant, uint64_t *credit)
+{
+	return ledger_used_of(tenant, 0, credit);
+}
+
+/* Of the members that call themselves `pid`. */
+TEST_USED static uint64_t ledger_used_by(int pid)
+{
+	return ledger_used_of(NULL, pid, NULL);
 }
 
 #endif

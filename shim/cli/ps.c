@@ -5,10 +5,9 @@
 #include "cli/show.h"
 
 #include "base/identity.h"
+#include "base/pids.h"
 #include "base/settings.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,56 +64,13 @@ static int terminal_columns(void)
 	return columns && number_of(columns) > 0 ? number_of(columns) : 100;
 }
 
-static uint64_t inode_of(const char *path)
-{
-	struct stat info;
-
-	return stat(path, &info) ? 0 : info.st_ino;
-}
-
-/* Is /proc/<here> the process that calls itself `pid` in the namespace? NSpid names it in each, the
- * inner one last. */
-static bool is_process(const char *here, int pid, uint64_t pid_namespace)
-{
-	char path[64], line[256];
-	bool same = false;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%.16s/ns/pid", here);
-	if (inode_of(path) != pid_namespace)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%.16s/status", here);
-	status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status)) {
-		const char *last;
-
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		last = strrchr(line, '\t');
-		same = last && number_of(last + 1) == pid;
-	}
-	if (status)
-		fclose(status);
-	return same;
-}
-
 int show_pid(const struct cuquota_member_info *member)
 {
-	const uint64_t own = inode_of("/proc/self/ns/pid");
-	const struct dirent *entry;
-	DIR *processes;
-	int found = 0;
+	const uint64_t own = pids_namespace();
 
-	if (!own || member->pid_namespace == own)
-		return member->pid;
-	processes = opendir("/proc");
-	while (!found && processes && (entry = readdir(processes)))
-		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    is_process(entry->d_name, member->pid, member->pid_namespace))
-			found = number_of(entry->d_name);
-	if (processes)
-		closedir(processes);
-	return found;
+	return !own || member->pid_namespace == own
+		       ? member->pid
+		       : pids_find(member->pid, member->pid_namespace);
 }
 
 static bool owns(const char *folder)

@@ -3,3 +3,5 @@ STEPS := preload_vmm_is_charged_until_its_last_reference preload_contexts_are_ch
 	preload_threads_without_context_take_memory_by_handle preload_failed_driver_calls_change_nothing \
 	preload_churn_of_handles_and_contexts_ends_even
 $(STEPS:%=$(BUILD)/tests/%): $(BUILD)/simgpu/libtruth.a
+# Tests that compare with what stands in the ledger.
+$(BUILD)/tests/preload_process_lists_are_the_tenants_members: $(BUILD)/libcuquota_reader.a

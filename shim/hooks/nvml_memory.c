@@ -2,16 +2,15 @@
  * The memory that NVML shows: the same figures as CUDA's, read from the ledger without joining it.
  * The real call comes first, so that a wrong version or a lost device is answered by NVML itself.
  */
+#include "hooks/nvml_handle.h"
 #include "policy/state.h"
 
 static bool figures(nvmlDevice_t handle, uint64_t physical, uint64_t real_free, struct shown *shown)
 {
-	char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
 	const struct device *device;
 	struct uuid uuid;
 
-	if (real_nvml.nvmlDeviceGetUUID(handle, text, sizeof(text)) != NVML_SUCCESS ||
-	    uuid_parse(span_of(text), &uuid))
+	if (handle_uuid(handle, &uuid) != NVML_SUCCESS)
 		return false;
 	device = device_named(&uuid);
 	if (!device)
@@ -20,9 +19,8 @@ static bool figures(nvmlDevice_t handle, uint64_t physical, uint64_t real_free, 
 	return true;
 }
 
-nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+static nvmlReturn_t shown_as(nvmlReturn_t rc, nvmlDevice_t device, nvmlMemory_t *memory)
 {
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetMemoryInfo(device, memory);
 	struct shown shown;
 
 	if (rc == NVML_SUCCESS && figures(device, memory->total, memory->free, &shown)) {
@@ -31,6 +29,11 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 		memory->free = shown.free;
 	}
 	return rc;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+	return shown_as(real_nvml.nvmlDeviceGetMemoryInfo(device, memory), device, memory);
 }
 
 /* What the driver itself reserves is none of the tenant's: 0. */
@@ -51,4 +54,53 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 		memory->free = shown.free;
 	}
 	return rc;
+}
+
+/* On a card that computes confidentially all its memory is protected: the same figures. */
+nvmlReturn_t nvmlDeviceGetConfComputeProtectedMemoryUsage(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+	const nvmlReturn_t rc =
+		real_nvml.nvmlDeviceGetConfComputeProtectedMemoryUsage(device, memory);
+
+	/* Elsewhere none is. */
+	return rc == NVML_SUCCESS && !memory->total ? rc : shown_as(rc, device, memory);
+}
+
+/* `most` of a unit of so many bytes: no more than the total that is shown. */
+static unsigned long long clamped(nvmlDevice_t device, unsigned long long most, unsigned bytes)
+{
+	struct shown shown;
+
+	if (!most || !figures(device, most * bytes, most * bytes, &shown) ||
+	    shown.total / bytes > most)
+		return most;
+	return shown.total / bytes;
+}
+
+nvmlReturn_t nvmlDeviceGetConfComputeMemSizeInfo(nvmlDevice_t device,
+						 nvmlConfComputeMemSizeInfo_t *memInfo)
+{
+	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetConfComputeMemSizeInfo(device, memInfo);
+
+	if (rc == NVML_SUCCESS)
+		memInfo->protectedMemSizeKib = clamped(device, memInfo->protectedMemSizeKib, 1024);
+	return rc;
+}
+
+/* Of an instance's attributes one is its size. */
+static nvmlReturn_t sized(nvmlReturn_t rc, nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
+{
+	if (rc == NVML_SUCCESS)
+		attributes->memorySizeMB = clamped(device, attributes->memorySizeMB, 1u << 20);
+	return rc;
+}
+
+nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
+{
+	return sized(real_nvml.nvmlDeviceGetAttributes(device, attributes), device, attributes);
+}
+
+nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
+{
+	return sized(real_nvml.nvmlDeviceGetAttributes_v2(device, attributes), device, attributes);
 }

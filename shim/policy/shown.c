@@ -3,15 +3,11 @@
  */
 #include "policy/process.h"
 #include "policy/seat.h"
+#include "policy/view.h"
 #include "policy/visible.h"
 
-#include "base/identity.h"
 #include "base/settings.h"
 #include "ledger/glance.h"
-
-#include <errno.h>
-#include <pthread.h>
-#include <string.h>
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -58,17 +54,6 @@ static void show(const struct account_use *use, uint64_t physical, uint64_t real
 	shown->free = least(shown->total - shown->used, least(use->free, real_free));
 }
 
-static void forget_dead(const struct segment *segment)
-{
-	const int kept = errno;
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	member_sweep_now(segment);
-	pthread_setcancelstate(cancel, NULL);
-	errno = kept;
-}
-
 /* What is charged for a moment only is free for whoever looks. */
 static void use_held(struct account_use *use, uint64_t held)
 {
@@ -100,7 +85,7 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 	struct account_use use;
 
 	if (__builtin_expect(!glance_swept(member->segment), 0))
-		forget_dead(member->segment);
+		view_forget_dead(member->segment);
 	if (use_of(member, &use))
 		show(&use, device->bytes, real_free, shown);
 	else
@@ -128,57 +113,35 @@ static void leave_out_dead(const struct segment *segment, uint32_t tenant, struc
 	use_held(use, use->charged - least(dead * CUQUOTA_UNIT, use->charged));
 }
 
-static bool read_ledger(const struct segment *segment, const struct settings *settings,
-			struct account_use *use)
+static bool read_ledger(const struct view *view, struct account_use *use)
 {
-	char name[SETTINGS_TENANT];
-	int tenant;
-
-	if (settings->tenant[0])
-		strcpy(name, settings->tenant);
-	else
-		identity_derive(&identity_proc, name);
-	tenant = tenant_find(segment, name);
-	if (tenant < 0 || account_use(segment, (uint32_t)tenant, use))
+	if (!view->segment || account_use(view->segment, view->tenant, use))
 		return false;
-	use_held(use, glance_held(segment, (uint32_t)tenant) * CUQUOTA_UNIT);
-	leave_out_dead(segment, (uint32_t)tenant, use);
+	use_held(use, glance_held(view->segment, view->tenant) * CUQUOTA_UNIT);
+	leave_out_dead(view->segment, view->tenant, use);
 	return true;
 }
 
 bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free,
 		    struct shown *shown)
 {
-	const struct settings *const settings = settings_get();
 	struct account_use use = {.limit = CUQUOTA_NONE};
 	uint64_t limit, bound;
-	struct segment segment;
-	char name[UUID_TEXT], why[SEGMENT_WHY];
-	const int kept = errno;
-	bool found = false;
+	struct view view;
 	unsigned place;
-	int cancel;
+	bool found;
 
-	/* Not state_aside(): that may ask the driver, which a program that only uses NVML never
-	 * loads. */
-	if (process_decide() == PROCESS_ASIDE || visible_place(uuid, &place) ||
-	    settings_limit(settings, uuid, place, physical, &limit))
+	if (view_aside() || visible_place(uuid, &place) ||
+	    settings_limit(settings_get(), uuid, place, physical, &limit))
 		return false;
-	memset(&segment, 0, sizeof(segment));
-	uuid_format(uuid, name);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (segment_open(&segment, settings_folder(settings), name, physical, SEGMENT_READER,
-			 why) == 0) {
-		found = read_ledger(&segment, settings, &use);
-		segment_close(&segment);
-	}
-	pthread_setcancelstate(cancel, NULL);
+	view_open(&view, uuid);
+	found = read_ledger(&view, &use);
+	view_close(&view);
 	/* A first process would set the limit; among members what it brings can only tighten. */
 	bound = found && use.members ? least(use.limit, limit) : limit;
 	use.limit = bound;
 	/* Of its limit show() knows; the record's may be of those who are gone. */
 	use.free = found ? use.beside : physical;
 	show(&use, physical, real_free, shown);
-	errno = kept;
 	return found || limit != CUQUOTA_NONE;
 }

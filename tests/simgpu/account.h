@@ -63,7 +63,8 @@ struct account_slot {
 	uint32_t held_max[CARDS_MAX];
 	uint64_t applied[CARDS_MAX]; /* 22 bits of sequence below a count of changes; any helper */
 	char name[16];
-	uint8_t pad[512 - 6 * 4 - 2 * 8 - sizeof(pthread_mutex_t) - CARDS_MAX * 16 - 16];
+	uint32_t outer_pid;		/* as /proc names it, which may be another namespace's */
+	uint8_t pad[512 - 7 * 4 - 2 * 8 - sizeof(pthread_mutex_t) - CARDS_MAX * 16 - 16];
 };
 
 struct account_device {

@@ -189,6 +189,10 @@ static void parse(void)
 	}
 	value = getenv("SIMGPU_SMALL");
 	c->small_keep = value && !strcmp(value, "keep");
+	value = getenv("SIMGPU_ACCOUNTING");
+	c->accounting = value && !strcmp(value, "on");
+	value = getenv("SIMGPU_SESSIONS");
+	c->sessions = value && !strcmp(value, "on");
 	value = getenv("SIMGPU_CHASSIS");
 	c->chassis = value && !strcmp(value, "on");
 	c->event_card = (unsigned int)size_setting("SIMGPU_EVENT", CARDS_MAX);

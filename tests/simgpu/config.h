@@ -35,6 +35,8 @@ struct config {
 	bool chassis;			     /* boards, NVLink, a unit, an excluded card */
 	unsigned int event_card;	     /* SIMGPU_EVENT; CARDS_MAX: none */
 	bool graphics;			     /* the resolver knows the GL, EGL and VDPAU names */
+	bool accounting;		     /* NVML notes what each process takes */
+	bool sessions;			     /* each process encodes and captures */
 	uint64_t context_bytes;
 	uint64_t reserved_bytes;	     /* NVML memory v2 */
 	unsigned int version;		     /* 13050 = 13.5 */

@@ -230,12 +230,28 @@ static int find_tag(struct account_file *file, const char *tag)
 	return (int)i;
 }
 
+/* The driver names processes as the host does, whatever namespace they are in. What can be seen of
+ * that from inside is the first number of NSpid: that of the namespace of /proc. */
+static uint32_t outer_pid(void)
+{
+	FILE *const status = fopen("/proc/self/status", "re");
+	unsigned int pid = 0;
+	char line[256];
+
+	while (status && !pid && fgets(line, sizeof(line), status))
+		sscanf(line, "NSpid: %u", &pid);
+	if (status)
+		fclose(status);
+	return pid ? pid : (uint32_t)getpid();
+}
+
 static void start_slot(struct account_slot *slot, const unsigned int tag)
 {
 	pthread_mutexattr_t attributes;
 	FILE *comm;
 
 	slot->pid = (uint32_t)getpid();
+	slot->outer_pid = outer_pid();
 	slot->tag = tag;
 	slot->intent = 0;
 	memset(slot->held, 0, sizeof(slot->held));

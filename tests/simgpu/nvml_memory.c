@@ -1,9 +1,7 @@
 /*
- * Memory and processes: the ground truth of the whole card.
+ * Memory: the ground truth of the whole card.
  */
 #include "nvml_sim.h"
-
-#include <string.h>
 
 static uint64_t used(const unsigned int index)
 {
@@ -44,104 +42,4 @@ NVAPI(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, nvmlMemory_v2_t *memory)
 	memory->used = used(index);
 	memory->free = memory->total - memory->reserved - memory->used;
 	return NVML_SUCCESS;
-}
-
-/* Processes with memory on the card; the layouts differ in what follows pid and memory. */
-static nvmlReturn_t processes(nvmlDevice_t device, unsigned int *count, void *infos,
-			      const size_t size)
-{
-	const struct account *account;
-	unsigned int index, slot, n = 0;
-	unsigned int room;
-
-	if (!nvml_card(device, &index) || !count)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	room = infos ? *count : 0;
-	account = nvml_account();
-	for (slot = 0; account && slot < account->file->slots && slot < ACCOUNT_SLOTS; slot++) {
-		const struct account_slot *const other = &account->file->slot[slot];
-		nvmlProcessInfo_v2_t info = { .gpuInstanceId = 0xffffffffU,
-					      .computeInstanceId = 0xffffffffU };
-
-		if (!__atomic_load_n(&other->state, __ATOMIC_ACQUIRE) || !other->held[index])
-			continue;
-		info.pid = other->pid;
-		info.usedGpuMemory = (uint64_t)other->held[index] * ACCOUNT_UNIT;
-		if (n < room)
-			memcpy((char *)infos + n * size, &info, size);
-		n++;
-	}
-	*count = n;
-	return n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetComputeRunningProcesses_v3,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),
-      (device, infoCount, infos))
-{
-	return processes(device, infoCount, infos, sizeof(nvmlProcessInfo_v2_t));
-}
-
-NVAPI(nvmlDeviceGetComputeRunningProcesses_v2,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v2_t *infos),
-      (device, infoCount, infos))
-{
-	return processes(device, infoCount, infos, sizeof(nvmlProcessInfo_v2_t));
-}
-
-NVAPI(nvmlDeviceGetComputeRunningProcesses,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v1_t *infos),
-      (device, infoCount, infos))
-{
-	return processes(device, infoCount, infos, sizeof(nvmlProcessInfo_v1_t));
-}
-
-static nvmlReturn_t no_processes(nvmlDevice_t device, unsigned int *count)
-{
-	if (!nvml_card(device, NULL) || !count)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetGraphicsRunningProcesses_v3,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
-}
-
-NVAPI(nvmlDeviceGetGraphicsRunningProcesses_v2,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v2_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
-}
-
-NVAPI(nvmlDeviceGetGraphicsRunningProcesses,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v1_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
-}
-
-NVAPI(nvmlDeviceGetMPSComputeRunningProcesses_v3,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
-}
-
-NVAPI(nvmlDeviceGetMPSComputeRunningProcesses_v2,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v2_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
-}
-
-NVAPI(nvmlDeviceGetMPSComputeRunningProcesses,
-      (nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v1_t *infos),
-      (device, infoCount, infos))
-{
-	return no_processes(device, infoCount);
 }

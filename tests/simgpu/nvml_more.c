@@ -113,16 +113,6 @@ NVAPI(nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, nvmlClockType_t type, uns
 	return NVML_SUCCESS;
 }
 
-NVAPI(nvmlDeviceGetProcessUtilization,
-      (nvmlDevice_t device, nvmlProcessUtilizationSample_t *utilization,
-       unsigned int *processSamplesCount, unsigned long long lastSeenTimeStamp),
-      (device, utilization, processSamplesCount, lastSeenTimeStamp))
-{
-	NEED(processSamplesCount);
-	*processSamplesCount = 0;
-	return NVML_ERROR_NOT_FOUND;
-}
-
 NVAPI(nvmlDeviceGetMigMode,
       (nvmlDevice_t device, unsigned int *currentMode, unsigned int *pendingMode),
       (device, currentMode, pendingMode))
