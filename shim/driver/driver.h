@@ -21,6 +21,9 @@
 #include <cuda.h>
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
+/* Exported for programs of before 2020; the header only renames them. */
+nvmlReturn_t nvmlGetBlacklistDeviceCount(unsigned int *deviceCount);
+nvmlReturn_t nvmlGetBlacklistDeviceInfoByIndex(unsigned int index, nvmlExcludedDeviceInfo_t *info);
 #pragma GCC visibility pop
 /* What NVIDIA advises against is still called by programs. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

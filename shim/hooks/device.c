@@ -55,3 +55,45 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 		*bytes = device_total(device);
 	return rc;
 }
+
+/* Who a device is, and how it lies to another. */
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+	return checked(real.cuDeviceGetName(name, len, dev));
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+	return checked(real.cuDeviceGetUuid(uuid, dev));
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+{
+	return checked(real.cuDeviceGetUuid_v2(uuid, dev));
+}
+
+CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
+{
+	return checked(real.cuDeviceGetLuid(luid, deviceNodeMask, dev));
+}
+
+CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
+{
+	return checked(real.cuDeviceGetPCIBusId(pciBusId, len, dev));
+}
+
+CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+	return checked(real.cuDeviceGetAttribute(pi, attrib, dev));
+}
+
+CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
+{
+	return checked(real.cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev));
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+				 CUdevice dstDevice)
+{
+	return checked(real.cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice));
+}

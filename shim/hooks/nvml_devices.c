@@ -3,57 +3,15 @@
  * indices close up. NVML is asked first, so that what it says about its own state (not initialised,
  * a bad argument) stays what it says.
  */
-#include "policy/visible.h"
-
-/* The list with NVML's indices, which are not asked for where all is seen. NULL:
- * nothing may be shown. */
-static const struct visible *shown(void)
-{
-	const struct visible *const list = visible_get(false);
-
-	return !list || list->all ? list : visible_get(true);
-}
-
-/* The GPUs of the list, each once: several instances may lie on one. NULL:
- * there are not so many. */
-static const struct visible_device *gpu_at(const struct visible *list, unsigned place)
-{
-	for (unsigned i = 0; i < list->count; i++)
-		if ((!i || list->device[i].index != list->device[i - 1].index) && !place--)
-			return &list->device[i];
-	return NULL;
-}
+#include "policy/seen.h"
 
 static unsigned gpu_place(const struct visible *list, const struct visible_device *gpu)
 {
 	unsigned place = 0;
 
-	while (gpu_at(list, place) && gpu_at(list, place)->index != gpu->index)
+	while (seen_gpu(list, place) && seen_gpu(list, place)->index != gpu->index)
 		place++;
 	return place;
-}
-
-static const struct visible_device *gpu_of(const struct visible *list, nvmlDevice_t handle)
-{
-	char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
-	const struct visible_device *found = NULL;
-	struct uuid uuid;
-	nvmlDevice_t parent;
-
-	if (real_nvml.nvmlDeviceGetUUID(handle, text, sizeof(text)) == NVML_SUCCESS &&
-	    !uuid_parse(span_of(text), &uuid))
-		found = visible_find(list, &uuid);
-	/* An instance may be seen when the whole GPU may. */
-	if (!found &&
-	    real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) ==
-		    NVML_SUCCESS &&
-	    real_nvml.nvmlDeviceGetUUID(parent, text, sizeof(text)) == NVML_SUCCESS &&
-	    !uuid_parse(span_of(text), &uuid)) {
-		found = visible_find(list, &uuid);
-		if (found && !uuid_equal(&found->uuid, &uuid))
-			found = NULL;
-	}
-	return found;
 }
 
 static nvmlReturn_t start(nvmlReturn_t (*init)(void))
@@ -82,12 +40,12 @@ static nvmlReturn_t count(nvmlReturn_t rc, unsigned int *devices)
 
 	if (rc != NVML_SUCCESS)
 		return rc;
-	list = shown();
+	list = seen_list();
 	if (!list)
 		return NVML_ERROR_NO_PERMISSION;
 	if (list->all)
 		return rc;
-	for (*devices = 0; gpu_at(list, *devices);)
+	for (*devices = 0; seen_gpu(list, *devices);)
 		++*devices;
 	return rc;
 }
@@ -105,14 +63,14 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 static nvmlReturn_t by_index(nvmlReturn_t (*get)(unsigned int, nvmlDevice_t *), unsigned int index,
 			     nvmlDevice_t *device)
 {
-	const struct visible *const list = shown();
+	const struct visible *const list = seen_list();
 	const struct visible_device *gpu;
 
 	if (!list)
 		return NVML_ERROR_NO_PERMISSION;
 	if (list->all)
 		return get(index, device);
-	gpu = gpu_at(list, index);
+	gpu = seen_gpu(list, index);
 	return real_nvml.nvmlDeviceGetHandleByIndex_v2(gpu ? gpu->index : VISIBLE_UNKNOWN, device);
 }
 
@@ -133,10 +91,10 @@ static nvmlReturn_t found(nvmlReturn_t rc, nvmlDevice_t handle, nvmlDevice_t *de
 
 	if (rc != NVML_SUCCESS || !device)
 		return rc;
-	list = shown();
+	list = seen_list();
 	if (!list)
 		return NVML_ERROR_NO_PERMISSION;
-	if (!list->all && !gpu_of(list, handle))
+	if (seen_device(handle) != SEEN_SHOWN)
 		return NVML_ERROR_NOT_FOUND;
 	*device = handle;
 	return rc;
@@ -187,23 +145,53 @@ nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *devic
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 {
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetIndex(device, index);
+	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetIndex(seen_handle(device), index);
 	const struct visible *list;
 	const struct visible_device *gpu;
 	unsigned instance = 0;
 
 	if (rc != NVML_SUCCESS)
 		return rc;
-	list = shown();
+	list = seen_list();
 	if (!list)
 		return NVML_ERROR_NO_PERMISSION;
 	/* An instance's index counts on its GPU, which hides none. */
 	if (list->all ||
 	    (real_nvml.nvmlDeviceIsMigDeviceHandle(device, &instance) == NVML_SUCCESS && instance))
 		return rc;
-	gpu = gpu_of(list, device);
+	gpu = seen_of(list, device);
 	if (!gpu)
-		return NVML_ERROR_NOT_FOUND;
+		return NVML_ERROR_INVALID_ARGUMENT;
 	*index = gpu_place(list, gpu);
 	return rc;
+}
+
+/* Devices that the machine keeps from everybody are none of the tenant's. */
+static nvmlReturn_t count_excluded(nvmlReturn_t rc, unsigned int *devices)
+{
+	if (rc == NVML_SUCCESS && !seen_all())
+		*devices = 0;
+	return rc;
+}
+
+nvmlReturn_t nvmlGetExcludedDeviceCount(unsigned int *deviceCount)
+{
+	return count_excluded(real_nvml.nvmlGetExcludedDeviceCount(deviceCount), deviceCount);
+}
+
+nvmlReturn_t nvmlGetBlacklistDeviceCount(unsigned int *deviceCount)
+{
+	return count_excluded(real_nvml.nvmlGetBlacklistDeviceCount(deviceCount), deviceCount);
+}
+
+nvmlReturn_t nvmlGetExcludedDeviceInfoByIndex(unsigned int index, nvmlExcludedDeviceInfo_t *info)
+{
+	return real_nvml.nvmlGetExcludedDeviceInfoByIndex(seen_all() ? index : VISIBLE_UNKNOWN,
+							  info);
+}
+
+nvmlReturn_t nvmlGetBlacklistDeviceInfoByIndex(unsigned int index, nvmlExcludedDeviceInfo_t *info)
+{
+	return real_nvml.nvmlGetBlacklistDeviceInfoByIndex(seen_all() ? index : VISIBLE_UNKNOWN,
+							   info);
 }

@@ -32,7 +32,7 @@ NVAPI(nvmlDeviceGetBoardId, (nvmlDevice_t device, unsigned int *boardId), (devic
 
 	if (!nvml_card(device, &i) || !boardId)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*boardId = config_get()->card[config_get()->chassis ? i & ~1U : i].bus << 8;
+	*boardId = ((config_get()->chassis ? i / 2 : i) + 1) << 20;
 	return NVML_SUCCESS;
 }
 
