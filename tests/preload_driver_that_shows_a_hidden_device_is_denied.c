@@ -19,6 +19,8 @@ static int child(bool joins)
 	pthread_t thread;
 	CUdevice device;
 	CUcontext context;
+	char text[64];
+	CUuuid uuid;
 	int count;
 	CUresult rc;
 
@@ -35,6 +37,12 @@ static int child(bool joins)
 	CHECK_EQ(CU(cuDeviceGetCount)(&count), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGet)(&device, 0), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetByPCIBusId)(&device, "0000:17:00.0"), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetUuid_v2)(&uuid, 0), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetUuid)(&uuid, 0), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetName)(text, sizeof(text), 0), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetPCIBusId)(text, sizeof(text), 0), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetAttribute)(&count, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0),
+		 CUDA_ERROR_NOT_PERMITTED);
 	if (joins)
 		CHECK_EQ(CU(cuDevicePrimaryCtxRetain)(&context, 0), CUDA_ERROR_NOT_PERMITTED);
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * A hidden device cannot be named for NVML's events, error records and drain states: by handle, UUID
- * or PCI address it is answered as one that there is not; and an event of it that comes all the
- * same ends the waiting without a word. Those of a shown device are told.
+ * A hidden device cannot be named for NVML's events, error records and drain states: by handle,
+ * UUID or PCI address it is answered as one that there is not; and an event of it that comes all
+ * the same ends the waiting without a word. Those of a shown device are told.
  */
 #include "cards.h"
 

@@ -120,8 +120,14 @@ static uintptr_t put(char kind, unsigned char *area, const struct card *c,
 		     const struct choice *choice, const struct row *row, unsigned *devices)
 {
 	const char *const strings[] = {c->uuid, c->serial, c->pci, c->pci_legacy, c->pci_short};
-	const uintptr_t numbers[NUMBERS] = {0, c == &absent ? 0 : (uintptr_t)(c - card),
-					    c->minor, 96, NVML_TOPOLOGY_SINGLE, NVML_TOPOLOGY_HOSTBRIDGE, NVML_TOPOLOGY_NODE};
+	const uintptr_t index = c == &absent ? 0 : (uintptr_t)(c - card);
+	const uintptr_t numbers[NUMBERS] = {0,
+					    index,
+					    c->minor,
+					    96, /* room for any text */
+					    NVML_TOPOLOGY_SINGLE,
+					    NVML_TOPOLOGY_HOSTBRIDGE,
+					    NVML_TOPOLOGY_NODE};
 	nvmlUUID_t uuid = {.version = row->version};
 	nvmlPciInfo_t pci = {.bus = c->bus};
 

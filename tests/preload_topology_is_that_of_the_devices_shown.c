@@ -69,7 +69,8 @@ static void nearest(const char *visible, unsigned of)
 		for (unsigned k = 0; visible[k]; k++)
 			if (k != of && level[visible[of] - '0'][visible[k] - '0'] == levels[l])
 				want[n++] = device_at(k);
-		LIST(want, n, ML(nvmlDeviceGetTopologyNearestGpus)(device, levels[l], &count, found));
+		LIST(want, n,
+		     ML(nvmlDeviceGetTopologyNearestGpus)(device, levels[l], &count, found));
 		CHECK_EQ(ML(nvmlDeviceGetTopologyNearestGpus)(device, levels[l], &none, NULL),
 			 NVML_ERROR_INVALID_ARGUMENT);
 	}
