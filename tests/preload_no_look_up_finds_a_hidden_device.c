@@ -70,7 +70,8 @@ static bool makes_things(const char *name)
 static bool tells_figures(const char *name)
 {
 	static const char *const words[] = {"Memory", "Process", "Accounting", "Field",
-					    "Utilization", "Attributes", "Samples", "Instance"};
+					    "Utilization", "Attributes", "Samples", "Instance",
+					    "Sessions", "Stats"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(name, words[i]))
