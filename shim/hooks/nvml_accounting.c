@@ -14,13 +14,14 @@ nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned int *coun
 {
 	struct members members;
 	struct member_shown one;
-	unsigned none = 0, room;
+	unsigned size, room;
 	struct uuid uuid;
 	nvmlReturn_t rc;
 
 	if (!count || view_aside())
 		return real_nvml.nvmlDeviceGetAccountingPids(device, count, pids);
-	rc = real_nvml.nvmlDeviceGetAccountingPids(device, &none, NULL);
+	size = pids ? 0 : *count;
+	rc = real_nvml.nvmlDeviceGetAccountingPids(device, &size, NULL);
 	if (rc == NVML_SUCCESS || rc == NVML_ERROR_INSUFFICIENT_SIZE)
 		rc = handle_uuid(device, &uuid);
 	if (rc != NVML_SUCCESS)

@@ -96,11 +96,12 @@ static nvmlReturn_t first(nvmlReturn_t (*get)(nvmlDevice_t, unsigned int *, nvml
 			  bool compute, nvmlDevice_t device, unsigned *count,
 			  nvmlProcessInfo_v1_t *infos)
 {
-	unsigned none = 0;
+	unsigned size;
 
 	if (!count || view_aside())
 		return get(device, count, infos);
-	return list(get(device, &none, NULL), compute, device, count, infos,
+	size = infos ? 0 : *count;
+	return list(get(device, &size, NULL), compute, device, count, infos,
 		    sizeof(*infos));
 }
 
@@ -108,11 +109,12 @@ static nvmlReturn_t later(nvmlReturn_t (*get)(nvmlDevice_t, unsigned int *, nvml
 			  bool compute, nvmlDevice_t device, unsigned *count,
 			  nvmlProcessInfo_v2_t *infos)
 {
-	unsigned none = 0;
+	unsigned size;
 
 	if (!count || view_aside())
 		return get(device, count, infos);
-	return list(get(device, &none, NULL), compute, device, count, infos,
+	size = infos ? 0 : *count;
+	return list(get(device, &size, NULL), compute, device, count, infos,
 		    sizeof(*infos));
 }
 
@@ -193,8 +195,10 @@ nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
 	if (!plist || view_aside())
 		return real_nvml.nvmlDeviceGetRunningProcessDetailList(device, plist);
 	size.list.version = plist->version;
-	if (plist->version == nvmlProcessDetailList_v1)
+	if (plist->version == nvmlProcessDetailList_v1) {
 		size.list.mode = plist->mode;
+		size.list.numProcArrayEntries = plist->procArray ? 0 : plist->numProcArrayEntries;
+	}
 	rc = real_nvml.nvmlDeviceGetRunningProcessDetailList(device, &size.list);
 	if (plist->version != nvmlProcessDetailList_v1)
 		return rc == NVML_SUCCESS || rc == NVML_ERROR_INSUFFICIENT_SIZE

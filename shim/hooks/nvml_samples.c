@@ -27,13 +27,13 @@ struct rows {
 	unsigned count;
 };
 
+/* rows->count: what the first question, for the size, is asked with. */
 static nvmlReturn_t fetch(const struct source *source, nvmlDevice_t device,
 			  unsigned long long since, struct rows *rows)
 {
 	unsigned room = 0;
 	nvmlReturn_t rc;
 
-	*rows = (struct rows){NULL, 0};
 	rc = source->get(device, &rows->count, NULL, since);
 	for (int i = 0; i < TRIES && (rc == NVML_ERROR_INSUFFICIENT_SIZE ||
 				      (rc == NVML_SUCCESS && !room && rows->count));
@@ -86,7 +86,7 @@ static unsigned copy_own(const struct source *source, const struct rows *rows,
 static nvmlReturn_t list(const struct source *source, nvmlDevice_t device, unsigned *count,
 			 void *to, unsigned long long since)
 {
-	struct rows rows;
+	struct rows rows = {NULL, 0};
 	struct uuid uuid;
 	nvmlReturn_t rc;
 	unsigned room;
@@ -94,7 +94,10 @@ static nvmlReturn_t list(const struct source *source, nvmlDevice_t device, unsig
 	if (!count)
 		return source->get(device, NULL, NULL, since);
 	room = to ? *count : 0;
+	rows.count = to ? 0 : *count;
 	rc = fetch(source, device, since, &rows);
+	if (rc == NVML_ERROR_NOT_FOUND)
+		*count = 0;
 	if (rc == NVML_SUCCESS)
 		rc = handle_uuid(device, &uuid);
 	if (rc == NVML_SUCCESS) {
