@@ -129,5 +129,6 @@ int main(int argc, char **argv)
 	snprintf(list, sizeof(list), "%s,%.9s", card[3].uuid, card[0].uuid);
 	expect(list, "03");
 	expect("0,9", "0");
+	expect("none", "");
 	return 0;
 }

@@ -66,10 +66,10 @@ enum seen seen_device(nvmlDevice_t handle)
 
 	if (seen_all())
 		return SEEN_SHOWN;
-	if (!is_known(handle))
-		return SEEN_UNKNOWN;
 	list = seen_list();
-	return list && (list->all || seen_of(list, handle)) ? SEEN_SHOWN : SEEN_HIDDEN;
+	if (list && (list->all || seen_of(list, handle)))
+		return SEEN_SHOWN;
+	return is_known(handle) ? SEEN_HIDDEN : SEEN_UNKNOWN;
 }
 
 enum seen seen_uuid(const char *text)
