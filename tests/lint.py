@@ -27,7 +27,8 @@ DOORS = (
     ('mapping memory', r'\b(mmap|munmap|mremap)\s*\(', r'shim/(ledger/(segment|life)|base/wiped|driver/search)\.c'),
     ('futex', r'\bSYS_futex\b|<linux/futex\.h>', r'shim/ledger/account\.c'),
     ('file locks', r'\bF_(OFD_)?(SETLKW?|GETLK)\b|\b(flock|lockf)\s*\(', r'shim/ledger/lockfile\.c'),
-    ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|loader|copies|resolve\w*|frontend\w*|elf|cover)\.[chS]|shim/policy/callsite\.c'),
+    ('dlfcn.h', r'<dlfcn\.h>', r'shim/driver/(driver|loader|copies|resolve\w*|frontend\w*|elf|cover)\.[chS]|shim/policy/callsite\.c|'
+     r'shim/cli/(doctor_(doors|look)|probe/probe)\.c'),
     ('libc\'s numbers', r'\b(strto(u?ll?|[iu]max)|ato(i|ll?)|v?[fs]?scanf)\s*\(', r'shim/base/point\.c'),
     ('environment', r'\benviron\b|\b(secure_)?getenv\s*\(', r'shim/base/(settings|point)\.c|shim/policy/visible\.c|shim/cli/\w+\.c'),
     ('uthash', r'<uthash\.h>', r'shim/policy/\w+\.[ch]'),

@@ -13,6 +13,7 @@
 
 enum { STATUS_ERROR = 1,
        STATUS_USAGE = 2,
+       STATUS_NO_DEVICE = 3,
        STATUS_CANNOT_START = 126,
        STATUS_NOT_FOUND = 127 };
 
@@ -49,6 +50,7 @@ int flags_parse(int argc, char **argv,
 
 int command_run(int argc, char **argv);
 int command_ps(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 int command_help(int argc, char **argv);
 
 void help_overview(void);

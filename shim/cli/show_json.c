@@ -29,7 +29,7 @@ static int utf8_length(const unsigned char *s)
 	return length;
 }
 
-static void put_string(const char *text)
+void show_string(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
@@ -67,7 +67,7 @@ static void put_member(const struct cuquota_member_info *member)
 	printf(",\"pid_in_namespace\":%d", member->pid);
 	put_number("pid_namespace", member->pid_namespace);
 	printf(",\"command\":");
-	put_string(member->command);
+	show_string(member->command);
 	printf(",\"state\":\"%s\"", member->life == CUQUOTA_GHOST ? "ghost" : "alive");
 	put_number("slot", member->slot);
 	put_number("used", member->used);
@@ -88,7 +88,7 @@ static void put_member(const struct cuquota_member_info *member)
 static void put_tenant(const struct cuquota_tenant_info *tenant)
 {
 	printf("{\"name\":");
-	put_string(tenant->name);
+	show_string(tenant->name);
 	if (tenant->limit == CUQUOTA_NONE)
 		printf(",\"limit\":null");
 	else
@@ -113,10 +113,10 @@ static void put_device(const struct cuquota_device_info *device, const struct sh
 	bool first = true;
 
 	printf("{\"uuid\":");
-	put_string(device->uuid);
+	show_string(device->uuid);
 	if (device->error) {
 		printf(",\"error\":");
-		put_string(device->why);
+		show_string(device->why);
 		putchar('}');
 		return;
 	}
@@ -141,7 +141,7 @@ static void put_device(const struct cuquota_device_info *device, const struct sh
 void show_json(const struct cuquota_snapshot *snapshot, const struct show *show)
 {
 	printf("{\"folder\":");
-	put_string(snapshot->folder);
+	show_string(snapshot->folder);
 	put_number("taken_ns", snapshot->taken_ns);
 	printf(",\"devices\":[");
 	for (uint32_t i = 0; i < snapshot->device_count; i++) {
