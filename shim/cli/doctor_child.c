@@ -19,8 +19,12 @@
 
 static void become(const char *what, const char *const *changes, const char *const *arguments)
 {
-	const char *argv[4 + DOCTOR_DEVICES + 2] = {"cuquota", "doctor", "--look", what};
-	unsigned n = 4;
+	const char *const first[] = {"cuquota", "doctor", "--look", what};
+	char *argv[4 + DOCTOR_DEVICES + 2] = {NULL};
+	unsigned n;
+
+	for (n = 0; n < 4; n++)
+		argv[n] = strdup(first[n]);
 
 	for (; changes && *changes; changes++) {
 		const char *const equal = strchr(*changes, '=');
@@ -34,8 +38,8 @@ static void become(const char *what, const char *const *changes, const char *con
 		setenv(name, equal + 1, 1);
 	}
 	for (; arguments && *arguments && n < sizeof(argv) / sizeof(*argv) - 1; arguments++)
-		argv[n++] = *arguments;
-	execv("/proc/self/exe", (char *const *)argv);
+		argv[n++] = strdup(*arguments);
+	execv("/proc/self/exe", argv);
 	_exit(errno == ENOENT ? 127 : 126);
 }
 

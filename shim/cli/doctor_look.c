@@ -181,7 +181,7 @@ static void tell(const char *how, bool found, const char *uuid)
 }
 
 /* Takes one hidden device apart; false: there is none. */
-static bool take_apart(char *text, char **uuid, char **pci, char **serial)
+static bool take_apart(char *text, const char **uuid, const char **pci, const char **serial)
 {
 	if (!text)
 		return false;
@@ -204,7 +204,7 @@ static bool beyond_cuda(int shown, int hidden)
 
 int look_cuda(char **hidden)
 {
-	char *uuid, *pci, *serial;
+	const char *uuid, *pci, *serial;
 	int shown, count = 0, device;
 
 	while (hidden[count])
@@ -251,7 +251,7 @@ static void find_nvml(const char *uuid, const char *pci, const char *serial)
 
 int look_nvml(char **hidden)
 {
-	char *uuid, *pci, *serial;
+	const char *uuid, *pci, *serial;
 	unsigned old = 0;
 	int shown, count = 0;
 

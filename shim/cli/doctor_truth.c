@@ -27,7 +27,10 @@ static struct real_device *device_of(struct truth *truth, const char *uuid)
 
 const struct real_device *truth_device(const struct truth *truth, const char *uuid)
 {
-	return device_of((struct truth *)truth, uuid);
+	for (unsigned i = 0; i < truth->count; i++)
+		if (!strcmp(truth->device[i].uuid, uuid))
+			return &truth->device[i];
+	return NULL;
 }
 
 static struct real_device *device_add(struct truth *truth, const char *uuid)
@@ -47,11 +50,17 @@ static void put(char *to, size_t size, const char *word)
 		snprintf(to, size, "%s", word);
 }
 
+/* The line after these words, to be taken apart; NULL if it begins otherwise. */
+static char *words_of(char *line, const char *words)
+{
+	return after(line, words) ? line + strlen(words) : NULL;
+}
+
 /* In NVML's order; what CUDA alone has comes last. */
 static void read_devices(struct truth *truth, const struct answer *answer)
 {
 	for (unsigned i = 0; i < answer->count; i++) {
-		char *rest = (char *)after(answer->line[i], "nvml ");
+		char *rest = words_of(answer->line[i], "nvml ");
 		struct real_device *const device =
 			rest ? device_add(truth, next_word(&rest)) : NULL;
 
@@ -62,7 +71,7 @@ static void read_devices(struct truth *truth, const struct answer *answer)
 		truth->ordered = true;
 	}
 	for (unsigned i = 0; i < answer->count; i++) {
-		char *rest = (char *)after(answer->line[i], "cuda ");
+		char *rest = words_of(answer->line[i], "cuda ");
 		struct real_device *const device =
 			rest ? device_add(truth, next_word(&rest)) : NULL;
 
