@@ -15,7 +15,7 @@ def cuquota(*args, **settings):
     (['sp'], 'did you mean `cuquota ps`?'),
     (['completely-different'], 'see `cuquota help`'),
     (['top'], '`cuquota top` does not exist yet'),
-    (['doctor'], '`cuquota doctor` does not exist yet'),
+    (['set'], '`cuquota set` does not exist yet'),
     (['--memory-limit', '4G'], 'cuquota run --memory-limit'),
     (['ps', 'extra'], 'cuquota ps --help'),
     (['ps', '--jsno'], 'cuquota ps --help'),
