@@ -82,7 +82,7 @@ nvmlEventSetRegisterGpuOperationalEvents_v1(nvmlEventSet_t eventSet,
  * how much of an event the caller has room for. */
 static nvmlReturn_t tell(nvmlReturn_t rc, const nvmlEventData_t *event, void *data, size_t bytes)
 {
-	if (rc != NVML_SUCCESS)
+	if (rc != NVML_SUCCESS || !data)
 		return rc;
 	if (seen_device(event->device) == SEEN_HIDDEN)
 		return NVML_ERROR_TIMEOUT;
@@ -92,7 +92,7 @@ static nvmlReturn_t tell(nvmlReturn_t rc, const nvmlEventData_t *event, void *da
 
 nvmlReturn_t nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
 {
-	nvmlEventData_t event;
+	nvmlEventData_t event = {.device = NULL};
 	const nvmlReturn_t rc = real_nvml.nvmlEventSetWait(set, data ? &event : NULL, timeoutms);
 
 	/* The structure ended before the instance. */
@@ -101,7 +101,7 @@ nvmlReturn_t nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t *data, unsigne
 
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
 {
-	nvmlEventData_t event;
+	nvmlEventData_t event = {.device = NULL};
 	const nvmlReturn_t rc = real_nvml.nvmlEventSetWait_v2(set, data ? &event : NULL, timeoutms);
 
 	return tell(rc, &event, data, sizeof(event));

@@ -202,7 +202,7 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetMigDeviceHandleByIndex(
 		seen_handle(device), index, migDevice ? &handle : NULL);
 
-	if (rc != NVML_SUCCESS)
+	if (rc != NVML_SUCCESS || !migDevice)
 		return rc;
 	if (seen_device(handle) != SEEN_SHOWN)
 		return NVML_ERROR_NOT_FOUND;
