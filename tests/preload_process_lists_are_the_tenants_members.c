@@ -20,11 +20,41 @@ static int hold(const char *mib)
 	} else {
 		context_now(0);
 		CHECK_EQ(CU(cuMemAlloc_v2)(&p, strtoull(mib, NULL, 10) * MIB), CUDA_SUCCESS);
+		/* Stays as credit, which is nobody's. */
+		CHECK_EQ(CU(cuMemAlloc_v2)(&p, 20 * MIB), CUDA_SUCCESS);
+		CHECK_EQ(CU(cuMemFree_v2)(p), CUDA_SUCCESS);
 	}
 	printf("ready\n");
 	fflush(stdout);
 	CHECK(!fgets(line, sizeof(line), stdin));
 	return 0;
+}
+
+/* A member is listed once, as what the ledger knows it for. */
+static void others(nvmlDevice_t device)
+{
+	nvmlProcessDetail_v1_t room[LIST_ROOM];
+	unsigned count[6] = {[0 ... 5] = LIST_ROOM};
+
+	CHECK_EQ(ML(nvmlDeviceGetGraphicsRunningProcesses)(device, &count[0], (void *)room), 0);
+	CHECK_EQ(ML(nvmlDeviceGetGraphicsRunningProcesses_v2)(device, &count[1], (void *)room), 0);
+	CHECK_EQ(ML(nvmlDeviceGetGraphicsRunningProcesses_v3)(device, &count[2], (void *)room), 0);
+	CHECK_EQ(ML(nvmlDeviceGetMPSComputeRunningProcesses)(device, &count[3], (void *)room), 0);
+	CHECK_EQ(ML(nvmlDeviceGetMPSComputeRunningProcesses_v2)(device, &count[4], (void *)room),
+		 0);
+	CHECK_EQ(ML(nvmlDeviceGetMPSComputeRunningProcesses_v3)(device, &count[5], (void *)room),
+		 0);
+	for (int i = 0; i < 6; i++)
+		CHECK_EQ(count[i], 0u);
+	for (unsigned mode = NVML_PROCESS_MODE_GRAPHICS; mode <= NVML_PROCESS_MODE_MPS; mode++) {
+		nvmlProcessDetailList_t list = {.version = nvmlProcessDetailList_v1,
+						.mode = mode,
+						.numProcArrayEntries = LIST_ROOM,
+						.procArray = room};
+
+		CHECK_EQ(ML(nvmlDeviceGetRunningProcessDetailList)(device, &list), NVML_SUCCESS);
+		CHECK_EQ(list.numProcArrayEntries, 0u);
+	}
 }
 
 /* Prints "pid bytes" of each row; all forms agree. */
@@ -39,6 +69,7 @@ static int look(bool joined)
 	CHECK_EQ(ML(nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
 	if (joined)
 		context_now(0);
+	others(device);
 	list_read(LIST_V3, device, &first);
 	for (int form = 0; form < LIST_FORMS; form++) {
 		list_read(form, device, &other);
