@@ -1,8 +1,10 @@
 /*
  * The memory that NVML shows: the same figures as CUDA's, read from the ledger without joining it.
- * The real call comes first, so that a wrong version or a lost device is answered by NVML itself.
+ * The real call comes first, so that a wrong version or a lost device is answered by NVML itself;
+ * of a hidden device it is asked as of one that does not exist.
  */
 #include "hooks/nvml_handle.h"
+#include "policy/seen.h"
 #include "policy/state.h"
 
 static bool figures(nvmlDevice_t handle, uint64_t physical, uint64_t real_free, struct shown *shown)
@@ -33,15 +35,18 @@ static nvmlReturn_t shown_as(nvmlReturn_t rc, nvmlDevice_t device, nvmlMemory_t 
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
+	device = seen_handle(device);
 	return shown_as(real_nvml.nvmlDeviceGetMemoryInfo(device, memory), device, memory);
 }
 
 /* What the driver itself reserves is none of the tenant's: 0. */
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetMemoryInfo_v2(device, memory);
 	struct shown shown;
+	nvmlReturn_t rc;
 
+	device = seen_handle(device);
+	rc = real_nvml.nvmlDeviceGetMemoryInfo_v2(device, memory);
 	if (rc != NVML_SUCCESS)
 		return rc;
 	/* A version that a newer library understands and we do not. */
@@ -59,9 +64,10 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 /* On a card that computes confidentially all its memory is protected: the same figures. */
 nvmlReturn_t nvmlDeviceGetConfComputeProtectedMemoryUsage(nvmlDevice_t device, nvmlMemory_t *memory)
 {
-	const nvmlReturn_t rc =
-		real_nvml.nvmlDeviceGetConfComputeProtectedMemoryUsage(device, memory);
+	nvmlReturn_t rc;
 
+	device = seen_handle(device);
+	rc = real_nvml.nvmlDeviceGetConfComputeProtectedMemoryUsage(device, memory);
 	/* Elsewhere none is. */
 	return rc == NVML_SUCCESS && !memory->total ? rc : shown_as(rc, device, memory);
 }
@@ -80,8 +86,10 @@ static unsigned long long clamped(nvmlDevice_t device, unsigned long long most, 
 nvmlReturn_t nvmlDeviceGetConfComputeMemSizeInfo(nvmlDevice_t device,
 						 nvmlConfComputeMemSizeInfo_t *memInfo)
 {
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetConfComputeMemSizeInfo(device, memInfo);
+	nvmlReturn_t rc;
 
+	device = seen_handle(device);
+	rc = real_nvml.nvmlDeviceGetConfComputeMemSizeInfo(device, memInfo);
 	if (rc == NVML_SUCCESS)
 		memInfo->protectedMemSizeKib = clamped(device, memInfo->protectedMemSizeKib, 1024);
 	return rc;
@@ -97,10 +105,12 @@ static nvmlReturn_t sized(nvmlReturn_t rc, nvmlDevice_t device, nvmlDeviceAttrib
 
 nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
 {
+	device = seen_handle(device);
 	return sized(real_nvml.nvmlDeviceGetAttributes(device, attributes), device, attributes);
 }
 
 nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
 {
+	device = seen_handle(device);
 	return sized(real_nvml.nvmlDeviceGetAttributes_v2(device, attributes), device, attributes);
 }
