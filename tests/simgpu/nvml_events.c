@@ -20,10 +20,12 @@ static struct event_set {
 
 static struct event_set *set_of(const void *handle)
 {
-	struct event_set *const set = &sets[(const struct event_set *)handle - sets];
+	unsigned int i;
 
-	return (const void *)set == handle && set >= sets && set < sets + SETS && set->used ? set :
-											      NULL;
+	for (i = 0; i < SETS; i++)
+		if (&sets[i] == handle && sets[i].used)
+			return &sets[i];
+	return NULL;
 }
 
 static void *set_new(void)
