@@ -5,6 +5,7 @@ timeout: 120
 import os, subprocess, sys
 
 from helper import BUILD, SOURCE, environment
+from sabotage import library
 
 
 def demo(**settings):
@@ -27,3 +28,12 @@ def test_it_fails_where_nothing_holds(tmp_path):
     subprocess.run(['cc', '-shared', '-x', 'c', '-o', empty, '/dev/null'], check=True)
     done = demo(CUQUOTA_LIB=empty)
     assert done.returncode == 1 and 'WRONG' in done.stdout
+
+
+def test_it_fails_where_a_hidden_card_is_found(tmp_path):
+    """By one way of six: in NVML by its PCI address."""
+    text = '	return found(rc, handle, device);\n}\n\nnvmlReturn_t nvmlDeviceGetHandleBySerial('
+    leak = library(tmp_path, [('hooks/nvml_devices.c', text, text.replace('	return found(rc, handle, device);',
+                                                                           '	if (device)\n		*device = handle;\n	return rc;'))])
+    done = demo(CUQUOTA_LIB=leak)
+    assert done.returncode == 1 and 'what alice finds is found NVML-PCI' in done.stdout, done.stdout

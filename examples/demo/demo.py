@@ -191,6 +191,11 @@ def show(demo, g):
         demo.line('bob sees %d cards and takes %s of the other one; alice sees %d' % (far.devices, size(6 * g), one.devices),
                   ('bob\'s cards', far.devices, far.devices == 2), ('alice\'s cards', one.devices, one.devices == 1),
                   ('the other card', far.uuid, far.uuid != bob.uuid), ('bob there', size(apart), 6 * g <= apart < 8 * g))
+        pci = far.ask('names').split()[1]
+        bobs, alices = far.ask('find %s %s 1' % (far.uuid, pci)), one.ask('find %s %s 1' % (far.uuid, pci))
+        every = 'found ' + ' '.join('%s-%s' % (by, how) for by in ('CUDA', 'NVML') for how in ('index', 'UUID', 'PCI'))
+        demo.line('by index, by UUID or by PCI address, in CUDA or NVML: bob finds it, alice does not',
+                  ('what bob finds', bobs, bobs == every), ('what alice finds', alices, alices == 'absent'))
 
     print('bob is killed with kill -9 while carol waits for memory beyond her share')
     carol.tell('until %d 20000' % g)
