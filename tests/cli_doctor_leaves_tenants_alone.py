@@ -43,3 +43,14 @@ def test_nothing_is_promised_taken_or_left_behind():
     assert report.status == 0, report
     assert not [t for t in tenant() if t['request'] or t['promised'] or t['members']]
     assert taken() == []
+
+
+def test_what_is_kept_for_a_tenant_that_is_away_stays():
+    with Client([BUILD / 'demo/client'], CUQUOTA_MEMORY_LIMIT='8G', CUQUOTA_MEMORY_REQUEST='6G', **TENANT) as client:
+        assert client.line().startswith('ready')
+    kept = [(t['request'], t['limit']) for t in tenant() if t['promised'] and not t['members']]
+    assert kept and all(k == (6 << 30, 8 << 30) for k in kept)
+    for settings in ({'CUQUOTA_MEMORY_LIMIT': '4G'}, {'CUQUOTA_MEMORY_LIMIT': '8G', 'CUQUOTA_MEMORY_REQUEST': '7G'}):
+        report = Report(**settings, **TENANT)
+        assert report.status == 0 and settings['CUQUOTA_MEMORY_LIMIT'][0] + '.0 GiB' in report.of('ok')['door.dlsym'], report
+        assert [(t['request'], t['limit']) for t in tenant() if t['promised']] == kept

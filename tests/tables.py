@@ -5,6 +5,8 @@ A part stands between `<!-- table: NAME -->` and `<!-- /table -->`. NAME is one 
 
     options   every setting, from shim/base/options.def, and what the command alone reads, from shim/cli/commands.def
     aliases   other names of settings, from the same file
+    commands  what `cuquota` can do, from shim/cli/commands.def
+    doors     the ways to the driver that `cuquota doctor` goes, from shim/cli/doctor_doors.c
 """
 import pathlib, re, sys
 
@@ -41,8 +43,23 @@ def aliases():
         yield '| `%s` | `%s` |' % (name, names[field])
 
 
+def commands():
+    yield '| command | what it does |'
+    yield '|---|---|'
+    for name, arguments, summary, _ in rows('COMMAND', 'shim/cli/commands.def'):
+        yield '| `cuquota %s %s` | %s |' % (name, arguments.replace('|', r'\|'), summary)
+
+
+def doors():
+    table = re.search(r'struct door doors\[\] = \{(.*?)\n\};', (SOURCE / 'shim/cli/doctor_doors.c').read_text(), re.S)[1]
+    yield from ('* ' + sentence.rstrip(',') for _, sentence in re.findall(r'\{"(.*?)", "(.*?)"\}', table))
+
+
+PARTS = {'options': options, 'aliases': aliases, 'commands': commands, 'doors': doors}
+
+
 def filled(text):
-    return PART.sub(lambda m: m[1] + '\n'.join({'options': options, 'aliases': aliases}[m[2]]()) + '\n' + m[3], text)
+    return PART.sub(lambda m: m[1] + '\n'.join(PARTS[m[2]]()) + '\n' + m[3], text)
 
 
 def main(verb):

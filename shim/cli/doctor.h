@@ -14,6 +14,8 @@
 #include "base/settings.h"
 
 #define DOCTOR_DEVICES DEVICES_MAX
+/* In whose name is looked where the caller's tenant is not to be touched. */
+#define DOCTOR_TENANT "cuquota-doctor"
 
 /* One line of the report. */
 enum verdict {
@@ -96,6 +98,7 @@ struct truth {
 	bool ordered;  /* NVML told the order */
 	bool settled;  /* which devices are visible is known */
 	bool tightens; /* the settings are below what the tenant has now */
+	bool kept;     /* nobody of the tenant is there, but what it requested is kept for it */
 	char why[256]; /* no device: why */
 };
 

@@ -12,14 +12,35 @@
 
 #define WHOLE "install a whole libcuquota.so of this release, and if it stays so, report it"
 
-/* What is asked for in the name of nobody: a promise would outlive the one who looks. */
-#define NO_REQUEST "CUQUOTA_MEMORY_REQUEST", "NVIDIA_GPU_MEMORY_REQUEST"
-#define NO_LIMIT "CUQUOTA_MEMORY_LIMIT", "CUDA_DEVICE_MEMORY_LIMIT", "NVIDIA_GPU_MEMORY_LIMIT"
+/* What those who look have changed in their environment. */
+struct changes {
+	const char *of[8];
+	char visible[UUID_TEXT + 32];
+};
 
-static const char *const plain[] = {NO_REQUEST, NULL};
-static const char *const unlimited[] = {NO_REQUEST, NO_LIMIT, NULL};
-static const char *const wide[] = {NO_REQUEST, "CUDA_VISIBLE_DEVICES", NULL};
-static const char *const wide_unlimited[] = {NO_REQUEST, NO_LIMIT, "CUDA_VISIBLE_DEVICES", NULL};
+/* `visible`: what CUDA_VISIBLE_DEVICES becomes, "" to leave it, NULL to take it out. */
+static const char *const *change(struct changes *changes, const struct truth *truth,
+				 const char *visible)
+{
+	unsigned n = 0;
+
+	/* A promise would outlive the one who looks. */
+	changes->of[n++] = "CUQUOTA_MEMORY_REQUEST";
+	changes->of[n++] = "NVIDIA_GPU_MEMORY_REQUEST";
+	if (truth->tightens && !truth->kept) {
+		changes->of[n++] = "CUQUOTA_MEMORY_LIMIT";
+		changes->of[n++] = "CUDA_DEVICE_MEMORY_LIMIT";
+		changes->of[n++] = "NVIDIA_GPU_MEMORY_LIMIT";
+	}
+	if (truth->kept)
+		changes->of[n++] = "CUQUOTA_TENANT=" DOCTOR_TENANT;
+	snprintf(changes->visible, sizeof(changes->visible), "CUDA_VISIBLE_DEVICES%s%s",
+		 visible ? "=" : "", visible ? visible : "");
+	if (!visible || *visible)
+		changes->of[n++] = changes->visible;
+	changes->of[n] = NULL;
+	return changes->of;
+}
 
 /* A list for people: what has been added, and how many more there were. */
 struct listing {
@@ -139,13 +160,14 @@ static void judge_seen(const struct answer *answer, struct seen *seen, const cha
 static void judge_door(struct truth *truth, const struct door *door)
 {
 	static struct answer answer;
+	struct changes changes;
 	struct seen seen;
 	char check[64];
 	const char *closed;
 
 	snprintf(check, sizeof(check), "door.%s", door->name);
 	for (int turn = 0; turn < 2; turn++) {
-		child_ask(&answer, door->name, truth->tightens ? unlimited : plain, NULL);
+		child_ask(&answer, door->name, change(&changes, truth, ""), NULL);
 		see(truth, &answer, &seen);
 		if (!seen.uncapped.count || turn)
 			break;
@@ -279,9 +301,10 @@ static void judge_nvml_memory(const struct truth *truth, const struct answer *an
 static void judge_nvml(const struct truth *truth, const char *const *hidden)
 {
 	static struct answer answer;
+	struct changes changes;
 	const char *start;
 
-	child_ask(&answer, "nvml", truth->tightens ? wide_unlimited : wide, hidden);
+	child_ask(&answer, "nvml", change(&changes, truth, NULL), hidden);
 	start = answer_find(&answer, "start ");
 	if (!truth->ordered) {
 		report(VERDICT_NOTE, "nvml", "NVML is not here, so nobody finds a device by it");
@@ -306,19 +329,15 @@ static void judge_nvml(const struct truth *truth, const char *const *hidden)
 static void judge_cuda_uuid(const struct truth *truth)
 {
 	static struct answer answer, all;
+	struct changes changes;
 
 	memset(&all, 0, sizeof(all));
 	for (unsigned i = 0; i < truth->count; i++) {
-		const char *const bare =
-			truth->tightens ? "CUQUOTA_MEMORY_LIMIT" : "CUQUOTA_MEMORY_REQUEST";
-		char wish[96];
-		const char *const changes[] = {NO_REQUEST, bare, wish, NULL};
 		char *line;
 
 		if (truth->device[i].visible)
 			continue;
-		snprintf(wish, sizeof(wish), "CUDA_VISIBLE_DEVICES=%s", truth->device[i].uuid);
-		child_ask(&answer, "cuda", changes, NULL);
+		child_ask(&answer, "cuda", change(&changes, truth, truth->device[i].uuid), NULL);
 		if (!whole(&answer, "hidden.cuda.uuid",
 			   "CUDA_VISIBLE_DEVICES with a hidden UUID")) {
 			child_forget(&answer);
@@ -338,8 +357,9 @@ static void judge_cuda_uuid(const struct truth *truth)
 static void judge_cuda(const struct truth *truth, const char *const *hidden)
 {
 	static struct answer answer;
+	struct changes changes;
 
-	child_ask(&answer, "cuda", truth->tightens ? wide_unlimited : wide, hidden);
+	child_ask(&answer, "cuda", change(&changes, truth, NULL), hidden);
 	if (whole(&answer, "cuda", "CUDA's look-ups") && truth->settled) {
 		judge_list(truth, &answer, "cuda ", "cuda.count", "CUDA");
 		if (*hidden) {

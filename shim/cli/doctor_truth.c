@@ -165,17 +165,21 @@ void truth_expect(struct truth *truth)
 {
 	const struct cuquota_snapshot *const now = ledgers_now(truth);
 
-	truth->tightens = false;
-	for (unsigned i = 0; i < truth->count; i++)
-		truth->tightens |=
-			lowers(&truth->device[i],
-			       now ? tenant_on(truth, now, truth->device[i].uuid) : NULL);
+	truth->tightens = truth->kept = false;
+	for (unsigned i = 0; i < truth->count; i++) {
+		const struct cuquota_tenant_info *const tenant =
+			now ? tenant_on(truth, now, truth->device[i].uuid) : NULL;
+
+		truth->tightens |= lowers(&truth->device[i], tenant);
+		/* The first who comes would begin it anew. */
+		truth->kept |= tenant && tenant->promised && !tenant->member_count;
+	}
 	for (unsigned i = 0; i < truth->count; i++) {
 		struct real_device *const device = &truth->device[i];
 		const struct cuquota_tenant_info *const tenant =
-			now ? tenant_on(truth, now, device->uuid) : NULL;
+			now && !truth->kept ? tenant_on(truth, now, device->uuid) : NULL;
 		/* Those who look bring no limit where it would lower the tenant's. */
-		uint64_t bytes = truth->tightens ? AMOUNT_UNLIMITED : device->limit;
+		uint64_t bytes = truth->tightens && !truth->kept ? AMOUNT_UNLIMITED : device->limit;
 
 		if (tenant && tenant->administered)
 			bytes = tenant->limit;
