@@ -108,7 +108,11 @@ static void *thread(void *arg)
 				work_until(&work, shared->begin_ns, &warm_ns);
 			before = pace_ns();
 			sleep_until(shared->begin_ns);
-			result->count = work_until(&work, shared->end_ns, &result->elapsed_ns);
+			/* Of many in turn some have no processor in that time. */
+			result->count = 0;
+			if (option.processes * option.threads == 1 || now_ns() < shared->end_ns)
+				result->count =
+					work_until(&work, shared->end_ns, &result->elapsed_ns);
 			after = pace_ns();
 			result->pace_ns = before > after ? before : after;
 		}
@@ -171,7 +175,6 @@ static void run(uint64_t us, uint64_t warm_us)
 
 		count += result->count;
 		slowest = result->pace_ns > slowest ? result->pace_ns : slowest;
-		/* Of many in turn some had no processor in that time. */
 		if (result->count && result->pace_ns > pace)
 			pace = result->pace_ns;
 	}

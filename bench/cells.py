@@ -124,22 +124,24 @@ class Sample:
 
 
 def measure(setting, cells, us, rounds=None, figure=lambda count, ns: ns / count, warm=0, judged=None):
-    """Runs the cells in turn, the order reversed each round. {key: Sample}, without those that could not be set up.
+    """Runs the cells in turn, `us` µs each (a number, or of the key), the order reversed each round. {key: Sample}, without those that could not be set up.
 
     A slice beside which the processor ran at a slower pace than the fastest seen says what a stranger on the same core took:
-    cells that lack quiet slices go on in turn then, for a while, and the quiet slices count if each cell of the same figure
-    (of which the keys begin alike) had some. Where some figures are `judged`, only those go on.
+    figures of which a cell lacks quiet slices go on in turn then, for a while, and the quiet slices count if each cell of the
+    figure (the keys of which begin alike) had some. Where some figures are `judged`, only those go on.
     """
     rounds = rounds or setting.rounds
+    length = us if callable(us) else lambda key: us
     slices = {key: [] for key, cell in cells.items() if not cell.why}
     quiet = lambda key: [value for value, pace in slices[key] if pace <= QUIET * setting.pace]
-    lacking = lambda: [key for key in slices if len(quiet(key)) < rounds // 2 + 1 and key[0] in (judged or key)]
+    lacking = lambda: [key for key in slices if len(quiet(key)) < rounds // 2 + 1 and (not judged or key[0] in judged)]
     turn, begin, until = 0, time.monotonic(), float('inf')
     while turn < rounds or lacking() and time.monotonic() < until:
-        working = list(slices) if turn < rounds else lacking()
+        of = {key[0] for key in (slices if turn < rounds else lacking())}
+        working = [key for key in slices if key[0] in of]
         for key in working if turn % 2 else working[::-1]:
             try:
-                count, ns, pace = cells[key].run(us, warm)
+                count, ns, pace = cells[key].run(length(key), warm)
                 slices[key].append((figure(count, ns), pace))
             except Failed:
                 if cells[key].variant != 'peer':

@@ -2,7 +2,7 @@
 
 A group gives its figures anew each time it is called; it is called again, twice at most, while one of them is missed.
 """
-import time
+import os, time
 
 from cells import PATIENCE, Cell, Failed, instructions, measure
 from figures import Figure, added, rate
@@ -122,7 +122,9 @@ def rates(setting, name, text, counts, option, budget=None, judged=(), beside=0,
             cells[n, v] = Cell(setting, v, **{option: n, 'spread': 1}, **options)
             if beside:
                 crowd(setting, cells[n, v], beside, tenants=32, env=others)
-    samples = measure(setting, cells, SLICE, setting.rounds, RATE, judged=judged)
+    # Of more than there are processors each is to have its turn, or most of them only look on.
+    us = lambda key: SLICE * (5 if key[0] > len(os.sched_getaffinity(0)) else 1)
+    samples = measure(setting, cells, us, setting.rounds, RATE, judged=judged)
     setting.end_cells()
     words = lambda n: '%d %s' % (n, option) if n > 1 else {'processes': 'one process', 'threads': 'one thread'}[option]
     return [rate('%s.%d' % (name, n), text % words(n), split(samples, n),
@@ -203,7 +205,7 @@ def driver_alone(setting, most):
                 cell.run(1000)
                 time.sleep(0.03)
             cell.end()
-        sample = measure(setting, {'bare': Cell(setting, 'bare')}, SLICE)['bare']
+        sample = measure(setting, {('alone', 'bare'): Cell(setting, 'bare')}, SLICE)['alone', 'bare']
         best = min(best or sample, sample, key=lambda s: s.median)
         tries += 1
     return best

@@ -11,6 +11,7 @@
 
 #define MIB ((size_t)1 << 20)
 #define EACH (64 * MIB)
+#define GRAIN (2 * MIB)
 
 static sigjmp_buf out;
 static CUcontext other;
@@ -44,6 +45,26 @@ static void managed(void)
 
 	CU(cuMemAllocManaged)
 	(&pointer, EACH, CU_MEM_ATTACH_GLOBAL);
+}
+
+static void pitched(void)
+{
+	CUdeviceptr pointer;
+	size_t pitch;
+
+	CU(cuMemAllocPitch_v2)
+	(&pointer, &pitch, 100, 1, 4);
+}
+
+/* Looks and takes as much in the middle of a small request. */
+static void look_and_take(int signal)
+{
+	CUdeviceptr pointer;
+
+	(void)signal;
+	in_handler = (unsigned)(free_now() / MIB);
+	CHECK_EQ(CU(cuMemAlloc_v2)(&pointer, 4096), CUDA_SUCCESS);
+	in_handler -= (unsigned)(free_now() / MIB);
 }
 
 static void release(void)
@@ -98,7 +119,7 @@ int main(int argc, char **argv)
 {
 	const char *const env[] = {
 		"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=100M",
-		"SIMGPU_DELAY=cuMemAllocManaged:100ms,cuMemRelease:100ms,cuCtxDestroy_v2>100ms",
+		"SIMGPU_DELAY=cuMemAllocManaged:100ms,cuMemAllocPitch_v2:100ms,cuMemRelease:100ms,cuCtxDestroy_v2>100ms",
 		NULL};
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					  .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
@@ -113,7 +134,19 @@ int main(int argc, char **argv)
 	CHECK_EQ(room - free_now(), EACH);
 	CHECK_EQ(deeper(8), (unsigned)((room - EACH) / EACH));
 
+	room = room_anew(&context);
+	left(pitched);
+	CHECK_EQ(room - free_now(), GRAIN);
+	left(pitched);
+	CHECK_EQ(deeper(8), (unsigned)((room - 2 * GRAIN) / EACH));
+
+	room = room_anew(&context);
+	interrupted(pitched, look_and_take);
+	CHECK_EQ(in_handler, 2u); /* the one under way was shown at the first look */
+	CHECK_EQ(room - free_now(), GRAIN);
+
 	room = room_anew(&context) / EACH;
+	in_handler = 0;
 	interrupted(managed, allocate);
 	CHECK(in_handler <= room && in_handler + 1 >= room);
 	CHECK_EQ(fill() + in_handler, (unsigned)room - 1);

@@ -32,10 +32,12 @@ static void round_of(const struct segment *segment, uint32_t own, uint32_t bits,
 		slot->tenant = is_own ? 0 : 1;
 		slot->word = CUQUOTA_WORD(1 + draw(1000), draw(1000), draw(256));
 		slot->held = slot->state == CUQUOTA_USED
-				     ? CUQUOTA_HELD(slot->tenant, 1 + draw(UINT32_MAX - 1))
+				     ? CUQUOTA_HELD(slot->tenant,
+						    draw(4) ? 1 + draw(1000) : draw(UINT32_MAX))
 				     : 0;
 		map[i / 64] = (map[i / 64] & ~(1ull << (i % 64))) | (uint64_t)has_bit << (i % 64);
-		if (is_own && slot->state == CUQUOTA_USED)
+		if (is_own && slot->state == CUQUOTA_USED &&
+		    (uint32_t)slot->held <= CUQUOTA_COUNT_MAX)
 			want += (uint32_t)slot->held;
 	}
 	CHECK_EQ(glance_held(segment, 0), want);

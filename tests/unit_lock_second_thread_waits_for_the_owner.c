@@ -11,7 +11,7 @@
 static struct lock lock;
 static uint32_t begun, inside;
 static volatile uint64_t count;
-static uint64_t figure;
+static uint32_t figure;
 static bool adding;
 
 static void *enter(void *unused)

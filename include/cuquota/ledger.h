@@ -162,10 +162,10 @@ enum {
 };
 
 /*
- * One member, in two cache lines: who decides reads the first of each, who shows the second. A
- * request below a grain that lies in paid grains moves credit to charged and back, and so writes
- * the first line of its own slot; what its process holds stays as it was, and readers of `held`
- * keep the line.
+ * One member, in two cache lines: who decides reads the first of each, who asks for the free memory
+ * the second. A request below a grain that lies in paid grains moves credit to charged and back,
+ * and so writes the first line of its own slot; what its process holds stays as it was, and readers
+ * of `held` keep the line.
  */
 struct cuquota_slot {
 	/* charged, credit (units) and tag, see CUQUOTA_WORD; owner raises, anybody takes */
@@ -178,9 +178,18 @@ struct cuquota_slot {
 	uint32_t tenant;  /* index of the tenant; written before state */
 	uint8_t reserved0[40];
 
-	/* CUQUOTA_HELD of the tenant and the units charged, but for what small requests under way
-	 * may turn out not to need. Only shown; the owner adds, joiner and forgetter store. */
-	uint64_t held;
+	/* Only shown, nothing depends on it. Joiner and forgetter store it whole, readers load it
+	 * whole, relaxed. */
+	union {
+		uint64_t held; /* CUQUOTA_HELD */
+		struct {
+			/* units charged, but for what small requests under way may turn out not to
+			 * need; the owner adds, plainly while one thread does, else atomically.
+			 * Above CUQUOTA_COUNT_MAX: fell below 0, which is nothing. */
+			uint32_t held_units;
+			uint32_t held_of; /* tenant + 1 */
+		};
+	};
 	uint8_t reserved1[56];
 };
 
@@ -264,6 +273,8 @@ CUQUOTA_AT(cuquota_slot, state, 12);
 CUQUOTA_AT(cuquota_slot, gen, 16);
 CUQUOTA_AT(cuquota_slot, tenant, 20);
 CUQUOTA_AT(cuquota_slot, held, 64);
+CUQUOTA_AT(cuquota_slot, held_units, 64);
+CUQUOTA_AT(cuquota_slot, held_of, 68);
 CUQUOTA_AT(cuquota_detail, pid, 0);
 CUQUOTA_AT(cuquota_detail, peak, 4);
 CUQUOTA_AT(cuquota_detail, pid_namespace, 8);

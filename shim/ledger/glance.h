@@ -15,7 +15,9 @@ static inline uint64_t glance_held_in(const struct cuquota_slot *slot, uint32_t 
 {
 	const uint64_t held = __atomic_load_n(&slot->held, __ATOMIC_RELAXED);
 
-	return held >> 32 == CUQUOTA_HELD(tenant, 0) >> 32 ? (uint32_t)held : 0;
+	return held >> 32 == CUQUOTA_HELD(tenant, 0) >> 32 && (uint32_t)held <= CUQUOTA_COUNT_MAX
+		       ? (uint32_t)held
+		       : 0;
 }
 /* Units that the members of `tenant` hold, ghosts included. */
 uint64_t glance_held(const struct segment *segment, uint32_t tenant);

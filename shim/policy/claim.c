@@ -83,7 +83,8 @@ CUresult claim_open_from(const void *caller, struct claim *claim, enum family fa
 	claim->units = 0;
 	claim->family = (uint8_t)family;
 	claim->tokens = 0;
-	claim->small = claim->spare = claim->aside = claim->excess = claim->moving = false;
+	claim->small = claim->spare = claim->noted = claim->aside = claim->excess = claim->moving =
+		false;
 	if (__builtin_expect(!process_entered(caller), 0)) {
 		claim->device = NULL;
 		claim->aside = true;
@@ -198,8 +199,9 @@ void claim_finish(struct claim *claim)
 	process_left();
 }
 
-static void refund(const struct claim *claim)
+static void refund(struct claim *claim)
 {
+	small_tokens_end(claim);
 	seat_refund(claim->device, claim->seat, claim->units);
 	seat_refund_token(claim->device, claim->seat, small_tokens(claim));
 }

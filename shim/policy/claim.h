@@ -47,6 +47,7 @@ struct claim {
 	uint8_t tokens; /* grains charged for a small request, see extent.h */
 	bool small;
 	bool spare;  /* holds the spare grain */
+	bool noted;  /* its tokens are those of process_thread */
 	bool aside;  /* this process is not capped */
 	bool excess; /* took more than could be charged: is undone */
 	bool moving;

@@ -77,7 +77,7 @@ void lock_take_shared(struct lock *lock)
 		wait_clear(&lock->own);
 }
 
-void lock_add_shared(struct lock *lock, uint64_t *figure, uint64_t more)
+void lock_add_shared(struct lock *lock, uint32_t *figure, uint32_t more)
 {
 	if (__builtin_expect(!lock_thread.known, 0)) {
 		meet();
@@ -86,7 +86,10 @@ void lock_add_shared(struct lock *lock, uint64_t *figure, uint64_t more)
 			return;
 		}
 	}
-	if (__builtin_expect(__atomic_load_n(&lock->own, __ATOMIC_ACQUIRE), 0))
+	/* The owner itself comes here out of a signal handler above its own addition, or after one
+	 * jumped out of it. */
+	if (__builtin_expect(__atomic_load_n(&lock->own, __ATOMIC_ACQUIRE), 0) &&
+	    !lock_thread.owner)
 		wait_clear(&lock->own);
 	__atomic_fetch_add(figure, more, __ATOMIC_RELAXED);
 }

@@ -62,9 +62,9 @@ static inline void lock_give(struct lock *lock)
 
 /* A figure that all threads add to and nobody reads under a lock: the owner adds plainly while it
  * is alone, and `lock` tells who comes when it has. */
-void lock_add_shared(struct lock *lock, uint64_t *figure, uint64_t more);
+void lock_add_shared(struct lock *lock, uint32_t *figure, uint32_t more);
 
-static inline void lock_add(struct lock *lock, uint64_t *figure, uint64_t more)
+static inline void lock_add(struct lock *lock, uint32_t *figure, uint32_t more)
 {
 	if (__builtin_expect(lock_take_own(lock), 1)) {
 		__atomic_store_n(figure, __atomic_load_n(figure, __ATOMIC_RELAXED) + more,

@@ -10,5 +10,6 @@ POLICY_LEDGER := preload_threads_leave_the_baseline preload_nccl_start_charges_n
 	preload_forked_child_gets_the_drivers_code
 $(POLICY_LEDGER:%=$(BUILD)/tests/%): $(BUILD)/libcuquota_reader.a
 POLICY_BOTH := preload_long_churn_costs_and_leaves_the_same preload_many_programs_start_at_once \
-	preload_one_ledger_is_as_fast_as_many preload_small_request_under_way_is_not_shown
+	preload_one_ledger_is_as_fast_as_many preload_small_request_under_way_is_not_shown \
+	preload_request_that_turns_out_otherwise_is_shown_as_it_is
 $(POLICY_BOTH:%=$(BUILD)/tests/%): $(BUILD)/libcuquota_reader.a $(BUILD)/simgpu/libtruth.a

@@ -55,6 +55,9 @@ struct process_thread {
 	uint32_t inside;
 	bool counted;	 /* in quiet_threads */
 	uint32_t serial; /* of the context that device_current found last */
+	/* A token of a small request under way: units, and where they are charged. */
+	uint32_t token;
+	uint8_t token_device, token_seat;
 };
 extern __thread struct process_thread process_thread __attribute__((tls_model("initial-exec")));
 void process_count_thread(void);

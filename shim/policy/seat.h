@@ -55,10 +55,10 @@ static inline uint32_t seat_units(uint64_t bytes)
 	return units < UINT32_MAX / 4 ? (uint32_t)units : UINT32_MAX / 4;
 }
 
-/* What others are shown of this process: so much more, or less. */
-static inline void seat_note(struct member *member, int64_t units)
+/* What is shown of this process, to it and to others: so much more, or less. */
+static inline void seat_note(struct member *member, uint32_t units)
 {
-	lock_add(&seat_around(member)->noting, &member_slot(member)->held, (uint64_t)units);
+	lock_add(&seat_around(member)->noting, &member_slot(member)->held_units, units);
 }
 
 /* A token that was charged under `seat` is needed: nothing if that was lost since. Or what is held
@@ -75,7 +75,7 @@ static inline void seat_unhold(const struct device *device, uint8_t seat, uint32
 	struct member *const member = seat_member(device);
 
 	if (seat_of(member) == seat)
-		seat_note(member, -(int64_t)units);
+		seat_note(member, -units);
 }
 
 /*
@@ -105,21 +105,22 @@ static inline int seat_charge(const struct device *device, uint32_t units, uint8
 	seat_hold(device, *seat, units);
 	return 0;
 }
-/* Refund what was charged under `seat`; nothing if that was lost since. */
+/* Refund what was charged under `seat`; nothing if that was lost since, or the slot is another's by
+ * now. */
 static inline void seat_refund_token(const struct device *device, uint8_t seat, uint32_t units)
 {
 	struct member *const member = seat_member(device);
 
-	if (units && seat_of(member) == seat)
+	if (units && seat_of(member) == seat && member_owns(member))
 		account_refund(member, units);
 }
 static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
 {
 	struct member *const member = seat_member(device);
 
-	if (!units || seat_of(member) != seat)
+	if (!units || seat_of(member) != seat || !member_owns(member))
 		return;
-	seat_note(member, -(int64_t)units);
+	seat_note(member, -units);
 	account_refund(member, units);
 }
 /* Charge in the present seat whatever the limit; returns its number. */

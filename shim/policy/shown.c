@@ -3,6 +3,7 @@
  */
 #include "policy/process.h"
 #include "policy/seat.h"
+#include "policy/small.h"
 #include "policy/view.h"
 #include "policy/visible.h"
 
@@ -54,10 +55,14 @@ static void show(const struct account_use *use, uint64_t physical, uint64_t real
 	shown->free = least(shown->total - shown->used, least(use->free, real_free));
 }
 
-/* What is charged for a moment only is free for whoever looks. */
+/* What is charged for a moment only is free for whoever looks. More than was summed may be held by
+ * now. */
 static void use_held(struct account_use *use, uint64_t held)
 {
-	if (use->beside != CUQUOTA_NONE && use->charged > held)
+	if (held > use->charged)
+		use->beside -=
+			least(use->beside == CUQUOTA_NONE ? 0 : use->beside, held - use->charged);
+	else if (use->beside && use->beside != CUQUOTA_NONE)
 		use->beside += use->charged - held;
 	use->charged = held;
 }
@@ -84,6 +89,7 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 	struct member *const member = seat_member(device);
 	struct account_use use;
 
+	small_look_behind();
 	if (__builtin_expect(!glance_swept(member->segment), 0))
 		view_forget_dead(member->segment);
 	if (use_of(member, &use))

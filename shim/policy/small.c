@@ -62,11 +62,39 @@ static void refund_idle(const struct device *device)
 		give(&paid);
 }
 
+void small_left_behind(void)
+{
+	const struct process_thread *const thread = &process_thread;
+
+	seat_hold(device_by_index(thread->token_device), thread->token_seat, thread->token);
+	process_thread.token = 0;
+}
+
+static void tokens_begin(struct claim *claim)
+{
+	small_look_behind();
+	process_thread.token = small_tokens(claim);
+	process_thread.token_device = device_index(claim->device);
+	process_thread.token_seat = claim->seat;
+	claim->noted = true;
+}
+
+void small_tokens_end(struct claim *claim)
+{
+	if (!claim->noted)
+		return;
+	claim->noted = false;
+	if (__builtin_expect(!process_thread.token, 0))
+		seat_unhold(claim->device, claim->seat, small_tokens(claim));
+	process_thread.token = 0;
+}
+
 static bool charge_tokens(struct claim *claim, unsigned tokens, struct refusal *refusal)
 {
 	if (seat_charge_token(claim->device, tokens * grain_units(), &claim->seat, refusal))
 		return false;
 	claim->tokens = (uint8_t)tokens;
+	tokens_begin(claim);
 	return true;
 }
 
@@ -153,6 +181,7 @@ int small_enter(struct claim *claim, CUdeviceptr pointer)
 	unsigned used;
 	int left;
 
+	small_tokens_end(claim);
 	do
 		left = extent_enter(pointer, claim->bytes, &paid, claim->family, claim->tokens,
 				    claim->epoch);
@@ -192,6 +221,7 @@ void small_leave(struct claim *claim)
 {
 	if (!claim->small)
 		return;
+	small_tokens_end(claim);
 	claim->small = false;
 	claim->units = small_tokens(claim);
 	seat_hold(claim->device, claim->seat, claim->units);

@@ -10,6 +10,7 @@
 
 #include "policy/claim.h"
 #include "policy/extent.h"
+#include "policy/process.h"
 
 static inline bool small_is(size_t bytes)
 {
@@ -21,6 +22,20 @@ static inline uint32_t small_tokens(const struct claim *claim)
 {
 	return claim->tokens ? claim->tokens * (uint32_t)(extent_bytes() / CUQUOTA_UNIT) : 0;
 }
+
+/*
+ * A program may leave a call for good, by a jump out of a signal handler: the tokens of that
+ * request stay charged, and are shown from when the thread is seen again. An inner call, in a
+ * handler above, looks the same at first, and is told when the outer one ends after all.
+ */
+void small_left_behind(void);
+static inline void small_look_behind(void)
+{
+	if (__builtin_expect(process_thread.token != 0, 0))
+		small_left_behind();
+}
+/* The tokens of a claim are as they were charged, whatever was made of them meanwhile. */
+void small_tokens_end(struct claim *claim);
 
 CUresult small_open(struct claim *claim);
 /* 0, -EAGAIN (claim_renew and again), or another error: undo. Settles the tokens. */

@@ -24,10 +24,22 @@ bool config_size(const char *text, const char **end, uint64_t *bytes)
 		return false;
 	value = strtod(text, &rest);
 	switch (*rest | 0x20) {
-	case 'k': unit = 1ULL << 10; rest++; break;
-	case 'm': unit = 1ULL << 20; rest++; break;
-	case 'g': unit = 1ULL << 30; rest++; break;
-	case 't': unit = 1ULL << 40; rest++; break;
+	case 'k':
+		unit = 1ULL << 10;
+		rest++;
+		break;
+	case 'm':
+		unit = 1ULL << 20;
+		rest++;
+		break;
+	case 'g':
+		unit = 1ULL << 30;
+		rest++;
+		break;
+	case 't':
+		unit = 1ULL << 40;
+		rest++;
+		break;
 	}
 	*bytes = (uint64_t)(value * (double)unit);
 	*end = rest;
@@ -130,7 +142,8 @@ static bool parse_order(struct config *c, const char *text)
 	if (!strcmp(text, "largest")) {
 		for (i = 1; i < c->cards; i++)
 			for (k = i; k && c->card[c->cuda_order[k]].bytes >
-						 c->card[c->cuda_order[k - 1]].bytes; k--) {
+						 c->card[c->cuda_order[k - 1]].bytes;
+			     k--) {
 				const unsigned int t = c->cuda_order[k];
 
 				c->cuda_order[k] = c->cuda_order[k - 1];
@@ -186,6 +199,11 @@ static void parse(void)
 			complain("SIMGPU_GRAIN", value);
 			c->grain = 2U << 20;
 		}
+	}
+	c->pitch = size_setting("SIMGPU_PITCH", 512);
+	if (c->pitch < 16 || c->pitch > (64U << 10) || (c->pitch & (c->pitch - 1))) {
+		complain("SIMGPU_PITCH", getenv("SIMGPU_PITCH"));
+		c->pitch = 512;
 	}
 	value = getenv("SIMGPU_SMALL");
 	c->small_keep = value && !strcmp(value, "keep");

@@ -27,19 +27,20 @@ struct card {
 
 struct config {
 	unsigned int cards;
-	struct card card[CARDS_MAX];	     /* in NVML (PCI) order */
-	unsigned int cuda_order[CARDS_MAX];  /* CUDA ordinal -> index into card */
-	uint64_t grain;			     /* bytes; a power of two */
-	bool exact;			     /* SIMGPU_GRAIN=none: charged to the 512 bytes */
-	bool small_keep;		     /* an emptied grain of small requests stays taken */
-	bool chassis;			     /* boards, NVLink, a unit, an excluded card */
-	unsigned int event_card;	     /* SIMGPU_EVENT; CARDS_MAX: none */
-	bool graphics;			     /* the resolver knows the GL, EGL and VDPAU names */
-	bool accounting;		     /* NVML notes what each process takes */
-	bool sessions;			     /* each process encodes and captures */
+	struct card card[CARDS_MAX];	    /* in NVML (PCI) order */
+	unsigned int cuda_order[CARDS_MAX]; /* CUDA ordinal -> index into card */
+	uint64_t grain;			    /* bytes; a power of two */
+	uint64_t pitch;			    /* a power of two: rows begin at multiples of it */
+	bool exact;			    /* SIMGPU_GRAIN=none: charged to the 512 bytes */
+	bool small_keep;		    /* an emptied grain of small requests stays taken */
+	bool chassis;			    /* boards, NVLink, a unit, an excluded card */
+	unsigned int event_card;	    /* SIMGPU_EVENT; CARDS_MAX: none */
+	bool graphics;			    /* the resolver knows the GL, EGL and VDPAU names */
+	bool accounting;		    /* NVML notes what each process takes */
+	bool sessions;			    /* each process encodes and captures */
 	uint64_t context_bytes;
-	uint64_t reserved_bytes;	     /* NVML memory v2 */
-	unsigned int version;		     /* 13050 = 13.5 */
+	uint64_t reserved_bytes; /* NVML memory v2 */
+	unsigned int version;	 /* 13050 = 13.5 */
 	char tag[64];
 	char dir[256];
 };

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { PITCH = 512 };
-
 CUAPI(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), (dptr, bytesize))
 {
 	CUresult rc = CUDA_SUCCESS;
@@ -36,12 +34,19 @@ CUAPI(cuMemAlloc, (CUdeviceptr_v1 * dptr, unsigned int bytesize), (dptr, bytesiz
 	return rc;
 }
 
+static uint64_t row_of(const uint64_t width)
+{
+	const uint64_t step = config_get()->pitch;
+
+	return (width + step - 1) & ~(step - 1);
+}
+
 CUAPI(cuMemAllocPitch_v2,
       (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
        unsigned int ElementSizeBytes),
       (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
 {
-	const size_t pitch = (WidthInBytes + PITCH - 1) & ~(size_t)(PITCH - 1);
+	const size_t pitch = row_of(WidthInBytes);
 	CUresult rc = CUDA_SUCCESS;
 	size_t bytes;
 
@@ -57,11 +62,11 @@ CUAPI(cuMemAllocPitch_v2,
 }
 
 CUAPI(cuMemAllocPitch,
-      (CUdeviceptr_v1 * dptr, unsigned int *pPitch, unsigned int WidthInBytes,
-       unsigned int Height, unsigned int ElementSizeBytes),
+      (CUdeviceptr_v1 * dptr, unsigned int *pPitch, unsigned int WidthInBytes, unsigned int Height,
+       unsigned int ElementSizeBytes),
       (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
 {
-	const uint64_t pitch = ((uint64_t)WidthInBytes + PITCH - 1) & ~(uint64_t)(PITCH - 1);
+	const uint64_t pitch = row_of(WidthInBytes);
 	CUresult rc;
 
 	if (!dptr || !pPitch || !WidthInBytes || !Height ||
@@ -83,8 +88,7 @@ CUAPI(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flag
 
 	if (!context)
 		return rc;
-	if (!dptr || !bytesize ||
-	    (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+	if (!dptr || !bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
 	return heap_alloc(context, bytesize, true, false, dptr);
 }
@@ -134,7 +138,7 @@ CUAPI(cuMemGetAddressRange, (CUdeviceptr_v1 * pbase, unsigned int *psize, CUdevi
 	return rc;
 }
 
-CUAPI(cuMemGetInfo_v2, (size_t *free_bytes, size_t *total), (free_bytes, total))
+CUAPI(cuMemGetInfo_v2, (size_t * free_bytes, size_t *total), (free_bytes, total))
 {
 	CUresult rc = CUDA_SUCCESS;
 	struct context *const context = context_current(&rc);
