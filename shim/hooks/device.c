@@ -35,7 +35,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 /* Its unit is 32 bits wide; a driver says as much as fits. */
 CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 {
-	const CUresult rc = real.cuDeviceTotalMem(bytes, dev);
+	const CUresult rc = checked(real.cuDeviceTotalMem(bytes, dev));
 	const struct device *const device = rc == CUDA_SUCCESS ? device_at(dev) : NULL;
 
 	if (device && device_total(device) < device->bytes) {
@@ -48,7 +48,7 @@ CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
-	const CUresult rc = real.cuDeviceTotalMem_v2(bytes, dev);
+	const CUresult rc = checked(real.cuDeviceTotalMem_v2(bytes, dev));
 	const struct device *const device = rc == CUDA_SUCCESS ? device_at(dev) : NULL;
 
 	if (device)

@@ -30,25 +30,41 @@ static bool *verified(void)
 	return memory ? memory : &without;
 }
 
-/* One entry of the caller's value: an ordinal with whatever follows it, or the beginning of one
- * device's name. */
-static bool find_entry(const struct visible *list, struct span word, bool named,
-		       struct visible_device *device)
+/* One entry of a list of ordinals, read as strtol does: white space, a sign, digits, and whatever
+ * follows them. */
+static bool find_ordinal(const struct visible *list, struct span word,
+			 struct visible_device *device)
 {
-	struct parse_error error;
-	struct uuid_name name;
 	unsigned ordinal = 0;
-	size_t i = 0;
+	bool negative = false;
+	size_t i = 0, digits;
 
-	if (named)
-		return !uuid_name_parse(word, &name, &error) &&
-		       visible_match(list, &name, device) == 1;
-	for (; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
+	while (i < word.length && char_is_space(word.at[i]))
+		i++;
+	if (i < word.length && (word.at[i] == '-' || word.at[i] == '+'))
+		negative = word.at[i++] == '-';
+	for (digits = i; i < word.length && char_is_digit(word.at[i]) && ordinal < DEVICES_MAX; i++)
 		ordinal = ordinal * 10 + (unsigned)(word.at[i] - '0');
-	if (!i || ordinal >= list->count)
+	if (i == digits || (negative && ordinal) || ordinal >= list->count)
 		return false;
 	*device = list->device[ordinal];
 	return true;
+}
+
+/* In capitals, and nothing before it. */
+static bool is_named(const char *text)
+{
+	return !strncmp(text, "GPU-", 4) || !strncmp(text, "MIG-", 4);
+}
+
+/* One entry of a list of names: the beginning of one device's. */
+static bool find_name(const struct visible *list, struct span word, struct visible_device *device)
+{
+	struct parse_error error;
+	struct uuid_name name;
+
+	return is_named(word.at) && !uuid_name_parse(word, &name, &error) &&
+	       visible_match(list, &name, device) == 1;
 }
 
 /*
@@ -59,8 +75,7 @@ static bool find_entry(const struct visible *list, struct span word, bool named,
 static void compose(const struct visible *list, const char *value, char entry[ENTRY])
 {
 	struct span rest = span_of(value ? value : "");
-	const struct span first = span_trim(rest);
-	const bool named = first.length && !char_is_digit(first.at[0]);
+	const bool named = is_named(rest.at);
 	const char *separator = "";
 	char name[UUID_TEXT];
 	struct text text;
@@ -70,9 +85,10 @@ static void compose(const struct visible *list, const char *value, char entry[EN
 	for (unsigned i = 0; !value && i < list->count; i++, separator = ",")
 		text_add(&text, "%s%s", separator, uuid_format(&list->device[i].uuid, name));
 	for (unsigned n = 0; value && rest.at && n < DEVICES_MAX; n++, separator = ",") {
+		const struct span word = span_split(&rest, ',');
 		struct visible_device device;
 
-		if (!find_entry(list, span_trim(span_split(&rest, ',')), named, &device))
+		if (!(named ? find_name : find_ordinal)(list, word, &device))
 			break;
 		text_add(&text, "%s%s", separator, uuid_format(&device.uuid, name));
 	}
@@ -217,6 +233,8 @@ static CUresult init_hiding(const struct visible *list, unsigned flags)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	rc = real.cuInit(flags);
+	if (rc == CUDA_ERROR_NO_DEVICE && handed[sizeof(NAME) - 1])
+		visible_say_absent(list);
 	take_back();
 	return rc == CUDA_SUCCESS ? verify(list) : rc;
 }

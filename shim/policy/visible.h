@@ -60,6 +60,10 @@ const struct visible_device *visible_find(const struct visible *list, const stru
 unsigned visible_match(const struct visible *list, const struct uuid_name *name,
 		       struct visible_device *device);
 
+/* The driver has no device: so it lacks the one name that NVML was not asked about. For
+ * visible.c. */
+void visible_say_absent(const struct visible *list);
+
 /* This thread is inside our own question to NVML or the driver: a hook that is reached passes. */
 bool visible_is_asking(void);
 

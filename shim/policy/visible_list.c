@@ -141,8 +141,32 @@ unsigned visible_match(const struct visible *list, const struct uuid_name *name,
 	return found;
 }
 
-static int settle_key(const struct visible *all, const struct device_key *key, struct visible *list)
+/* Each key once, whoever finds it out. */
+static void say_absent(const struct visible_list *wish, unsigned at)
 {
+	static uint64_t said;
+	const struct device_key *const key = &wish->key[at];
+	const uint64_t bit = 1ull << at;
+
+	if (__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	if (key->kind == KEY_INDEX)
+		log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here", key->index);
+	else
+		log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here", key->name.text);
+}
+_Static_assert(DEVICES_MAX <= 64, "a bit for each key");
+
+void visible_say_absent(const struct visible *list)
+{
+	if (list->count == 1 && list->device[0].index == VISIBLE_UNKNOWN)
+		say_absent(&settings_get()->visible, 0);
+}
+
+static int settle_key(const struct visible *all, const struct visible_list *wish, unsigned at,
+		      struct visible *list)
+{
+	const struct device_key *const key = &wish->key[at];
 	struct visible_device device;
 	unsigned found = 0;
 
@@ -152,15 +176,9 @@ static int settle_key(const struct visible *all, const struct device_key *key, s
 				device = all->device[i];
 				found = 1;
 			}
-		if (!found)
-			log_warn("CUQUOTA_VISIBLE_DEVICES names device %u, which is not here",
-				 key->index);
 	} else {
 		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device)
 						     : visible_match(all, &key->name, &device);
-		if (!found)
-			log_warn("CUQUOTA_VISIBLE_DEVICES names %s, which is not here",
-				 key->name.text);
 		if (found > 1) {
 			log_error("CUQUOTA_VISIBLE_DEVICES: %s is the beginning of %u devices' "
 				  "names; write more of it",
@@ -170,6 +188,8 @@ static int settle_key(const struct visible *all, const struct device_key *key, s
 	}
 	if (found)
 		list_add(list, &device);
+	else
+		say_absent(wish, at);
 	return 0;
 }
 
@@ -191,7 +211,7 @@ static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 	if (!rc && wish->kind == VISIBLE_ALL)
 		*list = all;
 	for (unsigned i = 0; !rc && wish->kind == VISIBLE_LIST && i < wish->count; i++)
-		rc = settle_key(&all, &wish->key[i], list);
+		rc = settle_key(&all, wish, i, list);
 	real_nvml.nvmlShutdown();
 	return rc;
 }
