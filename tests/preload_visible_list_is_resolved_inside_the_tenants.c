@@ -1,8 +1,11 @@
 /*
+ * report: UV-01
  * CUDA shows the visible list in NVML's order whatever the order written, and the caller's
  * CUDA_VISIBLE_DEVICES counts and names inside it, by the driver's own rules.
  */
 #include "client.h"
+
+#include <ctype.h>
 
 #define CARDS 4
 
@@ -43,7 +46,17 @@ static void learn_names(void)
 }
 
 /* "%0" to "%3" in a value stand for the whole name of that card, "~0" to "~3" for
- * its first 8 characters. */
+ * its first 8 characters, "^0" to "^3" for the whole with every second digit in capitals, "!0" to
+ * "!3" for it without "GPU-". */
+static const char *in_mixed_case(unsigned card)
+{
+	static char mixed[48];
+
+	for (unsigned i = 0; i < sizeof(mixed); i++)
+		mixed[i] = (char)(i % 2 ? toupper(name[card][i]) : name[card][i]);
+	return mixed;
+}
+
 static const char *expand(const char *variable, const char *value, char out[512])
 {
 	size_t n = (size_t)snprintf(out, 512, "%s=", variable);
@@ -55,6 +68,11 @@ static const char *expand(const char *variable, const char *value, char out[512]
 			n += (size_t)snprintf(out + n, 512 - n, "%s", name[*++value - '0']);
 		else if (*value == '~')
 			n += (size_t)snprintf(out + n, 512 - n, "%.8s", name[*++value - '0']);
+		else if (*value == '^')
+			n += (size_t)snprintf(out + n, 512 - n, "%s",
+					      in_mixed_case((unsigned)(*++value - '0')));
+		else if (*value == '!')
+			n += (size_t)snprintf(out + n, 512 - n, "%s", name[*++value - '0'] + 4);
 		else
 			out[n++] = *value;
 	out[n] = 0;
@@ -115,6 +133,15 @@ int main(int argc, char **argv)
 	expect("1,3", "0,0", "error 100");
 	expect("1,3", " 1", "3");
 	expect("%2", "0", "2");
+
+	expect("^2,^0", NULL, "02");
+	expect("!2", NULL, "error 800");
+	expect("1,3", "^3,^1", "31");
+	expect("1,2", "!2", "error 100");
+	expect("0,1,3", "!3", "1"); /* begins with 01 and a letter: an ordinal */
+	expect("1,3", "gpu-", "error 100");
+	expect("1,3", "~3, ~1", "3");
+	expect("1,3", "+1, 0 ", "31");
 
 	expect("none", NULL, "error 100");
 	expect("9", NULL, "error 100");
