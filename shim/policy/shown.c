@@ -137,12 +137,17 @@ bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_fr
 	unsigned place;
 	bool found;
 
-	if (view_aside() || visible_place(uuid, &place) ||
-	    settings_limit(settings_get(), uuid, place, physical, &limit))
+	if (view_aside() || visible_place(uuid, &place))
 		return false;
 	view_open(&view, uuid);
 	found = read_ledger(&view, &use);
+	/* NVML counts what the driver keeps for itself; members say what CUDA has. */
+	if (view.opened.header)
+		physical = least(physical, __atomic_load_n(&view.opened.header->device_bytes,
+							   __ATOMIC_RELAXED));
 	view_close(&view);
+	if (settings_limit(settings_get(), uuid, place, physical, &limit))
+		return false;
 	/* A first process would set the limit; among members what it brings can only tighten. */
 	bound = found && use.members ? least(use.limit, limit) : limit;
 	use.limit = bound;
