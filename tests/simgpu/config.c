@@ -65,7 +65,7 @@ static uint64_t size_setting(const char *name, uint64_t otherwise)
 	return otherwise;
 }
 
-static uint64_t mix(uint64_t x)
+uint64_t config_mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -73,23 +73,28 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-static void name_card(struct card *card, unsigned int index)
+void config_name_uuid(unsigned char u[16], const uint64_t seed, const char *prefix, char text[64])
 {
-	static const unsigned char bus[CARDS_MAX] = {0x07, 0x0f, 0x17, 0x1f, 0x27, 0x3b,
-						     0x47, 0x5e, 0x86, 0x8f, 0x97, 0xaf,
-						     0xb7, 0xca, 0xd8, 0xe3};
-	/* By its size too: another card has a ledger of its own. */
-	const uint64_t a = mix((index + 1) ^ card->bytes), b = mix(a);
-	unsigned char *const u = card->uuid;
+	const uint64_t a = config_mix(seed), b = config_mix(a);
 
 	memcpy(u, &a, 8);
 	memcpy(u + 8, &b, 8);
 	u[6] = (u[6] & 0x0f) | 0x40;
 	u[8] = (u[8] & 0x3f) | 0x80;
-	snprintf(card->uuid_text, sizeof(card->uuid_text),
-		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-		 u[14], u[15]);
+	snprintf(text, 64,
+		 "%s%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", prefix,
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
+		 u[13], u[14], u[15]);
+}
+
+static void name_card(struct card *card, unsigned int index)
+{
+	static const unsigned char bus[CARDS_MAX] = {0x07, 0x0f, 0x17, 0x1f, 0x27, 0x3b,
+						     0x47, 0x5e, 0x86, 0x8f, 0x97, 0xaf,
+						     0xb7, 0xca, 0xd8, 0xe3};
+
+	/* By its size too: another card has a ledger of its own. */
+	config_name_uuid(card->uuid, (index + 1) ^ card->bytes, "GPU-", card->uuid_text);
 	snprintf(card->name, sizeof(card->name), "SimGPU S%u %uGB", index,
 		 (unsigned int)((card->bytes + (1U << 29)) >> 30));
 	snprintf(card->serial, sizeof(card->serial), "16502240%05u", index + 1);
@@ -183,6 +188,11 @@ static void parse(void)
 		name_card(&c->card[i], i);
 	for (i = 0; i < c->cards; i++)
 		c->card[i].minor = c->cards - 1 - i;
+	c->devices = c->cards;
+	c->version = (unsigned int)size_setting("SIMGPU_VERSION", 13050);
+	value = getenv("SIMGPU_MIG");
+	if (value && *value && !config_divide(c, value))
+		complain("SIMGPU_MIG", value);
 	value = getenv("SIMGPU_CUDA_ORDER");
 	if (!parse_order(c, value)) {
 		complain("SIMGPU_CUDA_ORDER", value);
@@ -220,7 +230,6 @@ static void parse(void)
 	c->graphics = !value || strcmp(value, "off") != 0;
 	c->context_bytes = size_setting("SIMGPU_CONTEXT", 300ULL << 20);
 	c->reserved_bytes = size_setting("SIMGPU_RESERVED", 0);
-	c->version = (unsigned int)size_setting("SIMGPU_VERSION", 13050);
 	value = getenv("SIMGPU_TAG");
 	snprintf(c->tag, sizeof(c->tag), "%s", value ? value : "");
 	value = getenv("SIMGPU_DIR");

@@ -18,16 +18,23 @@ enum { CARDS_MAX = 16 };
 struct card {
 	uint64_t bytes;
 	unsigned char uuid[16];
-	char uuid_text[48]; /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */
+	char uuid_text[64]; /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx; of an instance see below */
 	char name[64];
 	char serial[16];
 	unsigned int domain, bus, device; /* PCI address; NVML order is its order */
 	unsigned int pci_id, minor;
+	unsigned int instances; /* that it is divided into; they lie behind all cards, from `first` */
+	unsigned int first;
+	/* Of an instance only: its card, its numbers there, and its other name. `uuid_text` is the
+	 * one that drivers of this version use: MIG-<uuid>, before 11.4 MIG-GPU-<uuid>/gi/ci. */
+	unsigned int parent, gpu_instance, compute_instance;
+	char other_text[64];
 };
 
 struct config {
 	unsigned int cards;
-	struct card card[CARDS_MAX];	    /* in NVML (PCI) order */
+	unsigned int devices;		    /* with the instances */
+	struct card card[CARDS_MAX];	    /* in NVML (PCI) order, then instances */
 	unsigned int cuda_order[CARDS_MAX]; /* CUDA ordinal -> index into card */
 	uint64_t grain;			    /* bytes; a power of two */
 	uint64_t pitch;			    /* a power of two: rows begin at multiples of it */
@@ -57,5 +64,12 @@ static inline const struct config *config_get(void)
 
 /* "24G", "300M", "512": bytes, powers of 1024; false on anything else. */
 bool config_size(const char *text, const char **end, uint64_t *bytes);
+
+/* SIMGPU_MIG, after the cards are known; false: not understood, and no card is divided. */
+bool config_divide(struct config *config, const char *text);
+/* Some well spread number. */
+uint64_t config_mix(uint64_t x);
+/* Fills uuid and the text of it behind `prefix`. */
+void config_name_uuid(unsigned char uuid[16], uint64_t seed, const char *prefix, char text[64]);
 
 #endif

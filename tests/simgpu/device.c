@@ -72,6 +72,21 @@ CUAPI(cuDeviceGetName, (char *name, int len, CUdevice dev), (name, len, dev))
 
 CUAPI(cuDeviceGetUuid, (CUuuid *uuid, CUdevice dev), (uuid, dev))
 {
+	const struct card *card = card_of(dev);
+
+	if (!card)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (!uuid)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* This version names an instance by its card. */
+	if (card->gpu_instance)
+		card = &config_get()->card[card->parent];
+	memcpy(uuid->bytes, card->uuid, 16);
+	return CUDA_SUCCESS;
+}
+
+CUAPI(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice dev), (uuid, dev))
+{
 	const struct card *const card = card_of(dev);
 
 	if (!card)
@@ -80,11 +95,6 @@ CUAPI(cuDeviceGetUuid, (CUuuid *uuid, CUdevice dev), (uuid, dev))
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(uuid->bytes, card->uuid, 16);
 	return CUDA_SUCCESS;
-}
-
-CUAPI(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice dev), (uuid, dev))
-{
-	return INNER(cuDeviceGetUuid)(uuid, dev);
 }
 
 CUAPI(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice dev), (bytes, dev))

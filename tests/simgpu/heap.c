@@ -71,18 +71,18 @@ static bool arenas_reserve(void)
 	unsigned int i;
 	char *base;
 
-	for (i = 0; i < config->cards; i++)
+	for (i = 0; i < config->devices; i++)
 		if (config->card[i].bytes > largest)
 			largest = config->card[i].bytes;
 	stride_shift = 64 - (unsigned int)__builtin_clzll(8 * largest - 1);
-	size = (uint64_t)config->cards << stride_shift;
+	size = (uint64_t)config->devices << stride_shift;
 	base = mmap(NULL, size + (64U << 20), PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (base == MAP_FAILED)
 		return false;
 	base = (char *)(((uintptr_t)base + (64U << 20) - 1) & ~(uintptr_t)((64U << 20) - 1));
 	madvise(base, size, MADV_DONTDUMP);
 	madvise(base, size, MADV_DONTFORK);
-	for (i = 0; i < config->cards; i++)
+	for (i = 0; i < config->devices; i++)
 		if (!arena_map(&arena[i], base + ((uint64_t)i << stride_shift),
 			       1ULL << stride_shift, config->grain))
 			return false;

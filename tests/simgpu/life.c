@@ -121,9 +121,9 @@ static bool same_cards(const struct account_file *file, const struct config *con
 {
 	unsigned int i;
 
-	if (file->devices != config->cards)
+	if (file->devices != config->devices)
 		return false;
-	for (i = 0; i < config->cards; i++)
+	for (i = 0; i < config->devices; i++)
 		if (file->device[i].units != config->card[i].bytes / ACCOUNT_UNIT ||
 		    memcmp(file->device[i].uuid, config->card[i].uuid, 16))
 			return false;
@@ -134,8 +134,8 @@ static void lay_out(struct account_file *file, const struct config *config)
 {
 	unsigned int i;
 
-	file->devices = config->cards;
-	for (i = 0; i < config->cards; i++) {
+	file->devices = config->devices;
+	for (i = 0; i < config->devices; i++) {
 		memcpy(file->device[i].uuid, config->card[i].uuid, 16);
 		file->device[i].units = (uint32_t)(config->card[i].bytes / ACCOUNT_UNIT);
 	}

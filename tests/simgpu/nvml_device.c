@@ -11,15 +11,22 @@
 /* A handle is the address of its byte. */
 static const char handle[CARDS_MAX];
 
-const struct card *nvml_card(nvmlDevice_t device, unsigned int *index)
+const struct card *nvml_device(nvmlDevice_t device, unsigned int *index)
 {
 	const char *const at = (const char *)device;
 
-	if (at < handle || at >= handle + config_get()->cards)
+	if (at < handle || at >= handle + config_get()->devices)
 		return NULL;
 	if (index)
 		*index = (unsigned int)(at - handle);
 	return &config_get()->card[at - handle];
+}
+
+const struct card *nvml_card(nvmlDevice_t device, unsigned int *index)
+{
+	const struct card *const card = nvml_device(device, index);
+
+	return card && !card->gpu_instance ? card : NULL;
 }
 
 nvmlDevice_t nvml_handle(const unsigned int index)
@@ -57,8 +64,9 @@ static nvmlReturn_t by_uuid(const char *text, nvmlDevice_t *device)
 {
 	unsigned int i;
 
-	for (i = 0; i < config_get()->cards; i++)
-		if (!strcasecmp(config_get()->card[i].uuid_text, text)) {
+	for (i = 0; i < config_get()->devices; i++)
+		if (!strcasecmp(config_get()->card[i].uuid_text, text) ||
+		    !strcasecmp(config_get()->card[i].other_text, text)) {
 			*device = nvml_handle(i);
 			return NVML_SUCCESS;
 		}
@@ -88,7 +96,7 @@ NVAPI(nvmlDeviceGetHandleByUUIDV, (const nvmlUUID_t *uuid, nvmlDevice_t *device)
 	}
 	if (uuid->type != NVML_UUID_TYPE_BINARY)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	for (i = 0; i < config_get()->cards; i++)
+	for (i = 0; i < config_get()->devices; i++)
 		if (!memcmp(config_get()->card[i].uuid, uuid->value.bytes, 16)) {
 			*device = nvml_handle(i);
 			return NVML_SUCCESS;
@@ -150,7 +158,14 @@ NVAPI(nvmlDeviceGetHandleByPciBusId, (const char *pciBusId, nvmlDevice_t *device
 
 NVAPI(nvmlDeviceGetIndex, (nvmlDevice_t device, unsigned int *index), (device, index))
 {
-	return index && nvml_card(device, index) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+	const struct card *const card = nvml_device(device, index);
+
+	if (!card || !index)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	/* Of an instance it counts on its card. */
+	if (card->gpu_instance)
+		*index = card->gpu_instance - 1;
+	return NVML_SUCCESS;
 }
 
 NVAPI(nvmlDeviceGetMinorNumber, (nvmlDevice_t device, unsigned int *minorNumber),
@@ -177,7 +192,7 @@ static nvmlReturn_t put(char *to, const unsigned int length, const char *text)
 NVAPI(nvmlDeviceGetUUID, (nvmlDevice_t device, char *uuid, unsigned int length),
       (device, uuid, length))
 {
-	const struct card *const card = nvml_card(device, NULL);
+	const struct card *const card = nvml_device(device, NULL);
 
 	return card ? put(uuid, length, card->uuid_text) : NVML_ERROR_INVALID_ARGUMENT;
 }
@@ -185,7 +200,7 @@ NVAPI(nvmlDeviceGetUUID, (nvmlDevice_t device, char *uuid, unsigned int length),
 NVAPI(nvmlDeviceGetName, (nvmlDevice_t device, char *name, unsigned int length),
       (device, name, length))
 {
-	const struct card *const card = nvml_card(device, NULL);
+	const struct card *const card = nvml_device(device, NULL);
 
 	return card ? put(name, length, card->name) : NVML_ERROR_INVALID_ARGUMENT;
 }

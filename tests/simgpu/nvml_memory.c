@@ -1,23 +1,28 @@
 /*
- * Memory: the ground truth of the whole card.
+ * Memory: the ground truth of the whole card or instance.
  */
 #include "nvml_sim.h"
 
 static uint64_t used(const unsigned int index)
 {
+	const struct card *const card = &config_get()->card[index];
 	const struct account *const account = nvml_account();
+	unsigned int i;
 	uint64_t bytes;
 
 	if (!account || index >= account->file->devices)
 		return 0;
 	bytes = account_used(account, index);
-	return bytes < config_get()->card[index].bytes ? bytes : config_get()->card[index].bytes;
+	/* Of a divided card, what its instances have. */
+	for (i = 0; i < card->instances; i++)
+		bytes += account_used(account, card->first + i);
+	return bytes < card->bytes ? bytes : card->bytes;
 }
 
 NVAPI(nvmlDeviceGetMemoryInfo, (nvmlDevice_t device, nvmlMemory_t *memory), (device, memory))
 {
 	unsigned int index;
-	const struct card *const card = nvml_card(device, &index);
+	const struct card *const card = nvml_device(device, &index);
 
 	if (!card || !memory)
 		return NVML_ERROR_INVALID_ARGUMENT;
@@ -31,7 +36,7 @@ NVAPI(nvmlDeviceGetMemoryInfo, (nvmlDevice_t device, nvmlMemory_t *memory), (dev
 NVAPI(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, nvmlMemory_v2_t *memory), (device, memory))
 {
 	unsigned int index;
-	const struct card *const card = nvml_card(device, &index);
+	const struct card *const card = nvml_device(device, &index);
 
 	if (!card || !memory)
 		return NVML_ERROR_INVALID_ARGUMENT;

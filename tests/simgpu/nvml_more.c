@@ -1,5 +1,5 @@
 /*
- * What monitoring tools and NCCL ask besides: utilisation, sensors, MIG (there is none).
+ * What monitoring tools and NCCL ask besides: utilisation, sensors.
  */
 #include "nvml_sim.h"
 
@@ -111,36 +111,4 @@ NVAPI(nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, nvmlClockType_t type, uns
 	NEED(clock);
 	*clock = type == NVML_CLOCK_MEM ? 1215 : 1410;
 	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetMigMode,
-      (nvmlDevice_t device, unsigned int *currentMode, unsigned int *pendingMode),
-      (device, currentMode, pendingMode))
-{
-	NEED(currentMode && pendingMode);
-	*currentMode = *pendingMode = NVML_DEVICE_MIG_DISABLE;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceIsMigDeviceHandle, (nvmlDevice_t device, unsigned int *isMigDevice),
-      (device, isMigDevice))
-{
-	NEED(isMigDevice);
-	*isMigDevice = 0;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetMaxMigDeviceCount, (nvmlDevice_t device, unsigned int *count), (device, count))
-{
-	NEED(count);
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-NVAPI(nvmlDeviceGetMigDeviceHandleByIndex,
-      (nvmlDevice_t device, unsigned int index, nvmlDevice_t *migDevice),
-      (device, index, migDevice))
-{
-	NEED(migDevice);
-	return NVML_ERROR_NOT_FOUND;
 }

@@ -9,7 +9,22 @@
 struct process {
 	unsigned int pid;
 	uint64_t bytes, max;
+	unsigned int instance; /* that it uses; none: NO_INSTANCE */
 };
+
+#define NO_INSTANCE 0xffffffffU
+
+/* A process has memory on a card or on one of its instances. */
+static unsigned int device_of(const struct account_slot *slot, const unsigned int index)
+{
+	const struct card *const card = &config_get()->card[index];
+	unsigned int i;
+
+	for (i = 0; i < card->instances; i++)
+		if (__atomic_load_n(&slot->held[card->first + i], __ATOMIC_ACQUIRE))
+			return card->first + i;
+	return index;
+}
 
 /* The next from slot `at` on; false: there is none. */
 static bool next(const unsigned int index, unsigned int *at, struct process *process)
@@ -18,12 +33,15 @@ static bool next(const unsigned int index, unsigned int *at, struct process *pro
 
 	for (; account && *at < account->file->slots && *at < ACCOUNT_SLOTS; ++*at) {
 		const struct account_slot *const slot = &account->file->slot[*at];
-		const uint32_t held = __atomic_load_n(&slot->held[index], __ATOMIC_ACQUIRE);
-		const uint32_t max = __atomic_load_n(&slot->held_max[index], __ATOMIC_ACQUIRE);
+		const unsigned int device = device_of(slot, index);
+		const uint32_t held = __atomic_load_n(&slot->held[device], __ATOMIC_ACQUIRE);
+		const uint32_t max = __atomic_load_n(&slot->held_max[device], __ATOMIC_ACQUIRE);
+		const unsigned int instance = config_get()->card[device].gpu_instance;
 
 		if (!__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) || !held)
 			continue;
 		process->pid = slot->outer_pid ? slot->outer_pid : slot->pid;
+		process->instance = instance ? instance : NO_INSTANCE;
 		process->bytes = (uint64_t)held * ACCOUNT_UNIT;
 		process->max = (uint64_t)(max > held ? max : held) * ACCOUNT_UNIT;
 		++*at;
@@ -39,14 +57,16 @@ static nvmlReturn_t processes(nvmlDevice_t device, unsigned int *count, void *in
 	unsigned int index, room, at = 0, n = 0;
 	struct process process;
 
-	if (!nvml_card(device, &index) || !count || (*count && !infos))
+	if (!nvml_device(device, &index) || !count || (*count && !infos))
 		return NVML_ERROR_INVALID_ARGUMENT;
 	room = *count;
 	for (; next(index, &at, &process); n++) {
 		const nvmlProcessDetail_v1_t info = { .pid = process.pid,
 						      .usedGpuMemory = process.bytes,
-						      .gpuInstanceId = 0xffffffffU,
-						      .computeInstanceId = 0xffffffffU };
+						      .gpuInstanceId = process.instance,
+						      .computeInstanceId =
+							      process.instance == NO_INSTANCE ?
+								      NO_INSTANCE : 0 };
 
 		if (n < room)
 			memcpy((char *)infos + n * size, &info, size);
@@ -78,7 +98,7 @@ NVAPI(nvmlDeviceGetComputeRunningProcesses,
 
 static nvmlReturn_t no_processes(nvmlDevice_t device, unsigned int *count, const void *infos)
 {
-	if (!nvml_card(device, NULL) || !count || (*count && !infos))
+	if (!nvml_device(device, NULL) || !count || (*count && !infos))
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*count = 0;
 	return NVML_SUCCESS;

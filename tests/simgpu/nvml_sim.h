@@ -36,6 +36,8 @@ int sim_guard(void);
 
 /* The card behind a handle, its index, or NULL. */
 const struct card *nvml_card(nvmlDevice_t device, unsigned int *index);
+/* The same of a handle that may be an instance's. */
+const struct card *nvml_device(nvmlDevice_t device, unsigned int *index);
 nvmlDevice_t nvml_handle(unsigned int index);
 /* `whole`: with the long address, which the first two versions of the structure do not have. */
 void nvml_fill_pci(const struct card *card, nvmlPciInfo_t *pci, bool whole);

@@ -2,7 +2,7 @@
 # the command truth and libtruth.a for C tests.
 
 SIM := tests/simgpu
-SIM_SHARED := $(SIM)/account.c $(SIM)/life.c $(SIM)/config.c
+SIM_SHARED := $(SIM)/account.c $(SIM)/life.c $(SIM)/config.c $(SIM)/config_mig.c
 SIM_TRUTH := $(SIM)/truth.c $(SIM)/truth_read.c
 SIM_NVML := $(wildcard $(SIM)/nvml*.c) $(SIM)/trace.c $(SIM_SHARED)
 SIM_CUDA := $(filter-out $(SIM)/nvml%.c $(SIM_TRUTH),$(wildcard $(SIM)/*.c))

@@ -2,7 +2,8 @@
  * CUDA_VISIBLE_DEVICES as the driver reads it (sources: README.md): all ordinals or all UUID
  * prefixes, decided by the first entry; ordinals count in CUDA's order, with strtoul's tolerance
  * for what follows the digits; the list ends at the first entry that names nothing; a device named
- * twice makes the whole list empty.
+ * twice makes the whole list empty. Of a divided card CUDA sees the first instance unless another is
+ * named, and beside an instance nothing else.
  */
 #include "visible.h"
 
@@ -21,15 +22,31 @@ static unsigned int default_order(const struct config *config, unsigned int card
 	return config->cards;
 }
 
+static int is_name(const char *text)
+{
+	return !strncmp(text, "GPU-", 4) || !strncmp(text, "MIG-", 4);
+}
+
+static int has_name(const struct card *card, const char *text, const size_t length)
+{
+	return (strlen(card->uuid_text) == length && !strncasecmp(card->uuid_text, text, length)) ||
+	       (strlen(card->other_text) == length && !strncasecmp(card->other_text, text, length));
+}
+
 static int by_prefix(const struct config *config, const char *text, const size_t length)
 {
 	int found = -1;
 	unsigned int i;
 
-	if (length <= 4 || strncmp(text, "GPU-", 4))
+	if (length <= 4 || !is_name(text))
 		return -1;
-	for (i = 0; i < config->cards; i++) {
-		if (strncasecmp(config->card[i].uuid_text, text, length))
+	for (i = 0; i < config->devices; i++) {
+		const struct card *const card = &config->card[i];
+
+		/* The old name of an instance is never cut short. */
+		if (strncasecmp(strchr(card->uuid_text, '/') ? card->other_text : card->uuid_text,
+				text, length) &&
+		    !(card->gpu_instance && has_name(card, text, length)))
 			continue;
 		if (found >= 0)
 			return -1; /* not unique */
@@ -49,6 +66,22 @@ static int by_ordinal(const unsigned int order[], const unsigned int count, cons
 	return (int)order[value];
 }
 
+static unsigned int one_instance(const struct config *config, unsigned int card[CARDS_MAX],
+				 const unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		const struct card *const at = &config->card[card[i]];
+
+		if (!at->instances && !at->gpu_instance)
+			continue;
+		card[0] = at->instances ? at->first : card[i];
+		return 1;
+	}
+	return count;
+}
+
 unsigned int visible_resolve(const struct config *config, unsigned int card[CARDS_MAX])
 {
 	const char *text = getenv("CUDA_VISIBLE_DEVICES");
@@ -58,9 +91,9 @@ unsigned int visible_resolve(const struct config *config, unsigned int card[CARD
 
 	if (!text) {
 		memcpy(card, order, sizeof(order));
-		return count;
+		return one_instance(config, card, count);
 	}
-	named = !strncmp(text, "GPU-", 4);
+	named = is_name(text);
 	while (*text) {
 		const size_t length = strcspn(text, ",");
 		size_t trimmed = length;
@@ -77,5 +110,5 @@ unsigned int visible_resolve(const struct config *config, unsigned int card[CARD
 		card[n++] = (unsigned int)found;
 		text += length + (text[length] == ',');
 	}
-	return n;
+	return one_instance(config, card, n);
 }
