@@ -18,7 +18,7 @@ enum { CARDS_MAX = 16 };
 struct card {
 	uint64_t bytes;
 	unsigned char uuid[16];
-	char uuid_text[64]; /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx; of an instance see below */
+	char uuid_text[64]; /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx; instances: below */
 	char name[64];
 	char serial[16];
 	unsigned int domain, bus, device; /* PCI address; NVML order is its order */

@@ -1,6 +1,6 @@
 /*
- * MIG: how a card is divided, and its instances. Handles of instances are taken here and where memory,
- * name, UUID and processes are asked; elsewhere they are wrong ones.
+ * MIG: how a card is divided, and its instances. Handles of instances are taken here and where
+ * memory, name, UUID and processes are asked; elsewhere they are wrong ones.
  */
 #include "nvml_sim.h"
 

@@ -2,8 +2,8 @@
  * CUDA_VISIBLE_DEVICES as the driver reads it (sources: README.md): all ordinals or all UUID
  * prefixes, decided by the first entry; ordinals count in CUDA's order, with strtoul's tolerance
  * for what follows the digits; the list ends at the first entry that names nothing; a device named
- * twice makes the whole list empty. Of a divided card CUDA sees the first instance unless another is
- * named, and beside an instance nothing else.
+ * twice makes the whole list empty. Of a divided card CUDA sees the first instance unless another
+ * is named, and beside an instance nothing else.
  */
 #include "visible.h"
 
