@@ -119,7 +119,8 @@ int main(int argc, char **argv)
 {
 	const char *const env[] = {
 		"CUQUOTA_MEMORY_LIMIT=2G", "SIMGPU_DEVICES=24G", "SIMGPU_CONTEXT=100M",
-		"SIMGPU_DELAY=cuMemAllocManaged:100ms,cuMemAllocPitch_v2:100ms,cuMemRelease:100ms,cuCtxDestroy_v2>100ms",
+		"SIMGPU_DELAY=cuMemAllocManaged:100ms,cuMemAllocPitch_v2:100ms,"
+		"cuMemRelease:100ms,cuCtxDestroy_v2>100ms",
 		NULL};
 	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					  .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
@@ -142,7 +143,8 @@ int main(int argc, char **argv)
 
 	room = room_anew(&context);
 	interrupted(pitched, look_and_take);
-	CHECK_EQ(in_handler, 2u); /* the one under way was shown at the first look */
+	/* The one under way was shown at the first look. */
+	CHECK_EQ(in_handler, 2u);
 	CHECK_EQ(room - free_now(), GRAIN);
 
 	room = room_anew(&context) / EACH;
