@@ -157,6 +157,7 @@ static void write_uuid(struct card *card)
 static void make_machine(void)
 {
 	machine.cards = 1 + chance(MOST);
+	machine.devices = machine.cards; /* none is divided */
 	for (unsigned i = 0; i < machine.cards; i++) {
 		struct card *const card = &machine.card[i];
 		const unsigned same = i && chance(2) ? 1 + chance(15) : 0;
@@ -234,6 +235,7 @@ static void pull_out(const bool *stays)
 			left.cuda_order[left.cards] = left.cards;
 			left.card[left.cards++] = machine.card[i];
 		}
+	left.devices = left.cards;
 }
 
 /* False: it is refused. */
