@@ -23,7 +23,7 @@ struct card {
 	char serial[16];
 	unsigned int domain, bus, device; /* PCI address; NVML order is its order */
 	unsigned int pci_id, minor;
-	unsigned int instances; /* that it is divided into; they lie behind all cards, from `first` */
+	unsigned int instances; /* that it is divided into: behind all cards, from `first` */
 	unsigned int first;
 	/* Of an instance only: its card, its numbers there, and its other name. `uuid_text` is the
 	 * one that drivers of this version use: MIG-<uuid>, before 11.4 MIG-GPU-<uuid>/gi/ci. */
