@@ -59,10 +59,9 @@ static void show(const struct account_use *use, uint64_t physical, uint64_t real
  * now. */
 static void use_held(struct account_use *use, uint64_t held)
 {
-	if (held > use->charged)
-		use->beside -=
-			least(use->beside == CUQUOTA_NONE ? 0 : use->beside, held - use->charged);
-	else if (use->beside && use->beside != CUQUOTA_NONE)
+	if (use->beside != CUQUOTA_NONE && held > use->charged)
+		use->beside -= least(use->beside, held - use->charged);
+	else if (use->beside != CUQUOTA_NONE && use->beside)
 		use->beside += use->charged - held;
 	use->charged = held;
 }

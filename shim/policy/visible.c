@@ -88,7 +88,7 @@ static void compose(const struct visible *list, const char *value, char entry[EN
 		const struct span word = span_split(&rest, ',');
 		struct visible_device device;
 
-		if (!(named ? find_name : find_ordinal)(list, word, &device))
+		if (!(named ? find_name(list, word, &device) : find_ordinal(list, word, &device)))
 			break;
 		text_add(&text, "%s%s", separator, uuid_format(&device.uuid, name));
 	}
