@@ -83,7 +83,10 @@ int command_doctor(int argc, char **argv)
 		looked = there;
 	}
 	if (!device)
-		report(VERDICT_UNCHECKED, "device", "no GPU is found: %s", truth.why);
+		report(VERDICT_UNCHECKED, "device",
+		       "no GPU is found: %s; to see it all without one: `cuquota run --simulate "
+		       "2x24G -m 8G -- cuquota doctor`",
+		       truth.why);
 	if (looked) {
 		judge_doors(&truth);
 		judge_hiding(&truth);
