@@ -138,6 +138,13 @@ CUresult small_open(struct claim *claim)
 	return refuse(device, "", claim->bytes, &refusal);
 }
 
+/* A grain charged to the claim as held is one more token of it. */
+static void add_token(struct claim *claim)
+{
+	seat_unhold(claim->device, claim->seat, grain_units());
+	claim->tokens++;
+}
+
 /*
  * It touched more new grains than there are tokens. They are covered by the spare, or by nothing
  * for this moment.
@@ -152,24 +159,21 @@ static bool another_token(struct claim *claim)
 	if (extent_idle(index) && quiet_returns(claim->device) == 0 &&
 	    extent_reclaim(index, claim->context, &paid)) {
 		if (paid.seat == claim->seat) {
-			seat_unhold(claim->device, paid.seat, grain_units());
-			claim->tokens++;
+			add_token(claim);
 			return true;
 		}
 		give(&paid);
 	}
 	if (seat_charge_more(claim->device, claim->seat, grain_units()))
 		return false;
-	seat_unhold(claim->device, claim->seat, grain_units());
-	claim->tokens++;
+	add_token(claim);
 	return true;
 }
 
 void small_force(struct claim *claim)
 {
 	seat_force_more(claim->device, claim->seat, grain_units());
-	seat_unhold(claim->device, claim->seat, grain_units());
-	claim->tokens++;
+	add_token(claim);
 }
 
 int small_enter(struct claim *claim, CUdeviceptr pointer)
