@@ -2,7 +2,8 @@
 POLICY_TRUTH := preload_racing_processes_stay_below_the_limit preload_threads_leave_the_baseline \
 	preload_threads_retain_the_context_once preload_context_that_is_not_made_is_not_charged \
 	preload_greedy_client_backs_off_below_the_limit preload_racing_programs_get_one_grant \
-	preload_killed_programs_leave_no_drift
+	preload_killed_programs_leave_no_drift \
+	preload_every_tenant_of_a_card_that_is_given_out_whole_gets_its_limit
 $(POLICY_TRUTH:%=$(BUILD)/tests/%): $(BUILD)/simgpu/libtruth.a
 # Tests that compare with what stands in the ledger.
 POLICY_LEDGER := preload_threads_leave_the_baseline preload_nccl_start_charges_no_device \
