@@ -74,15 +74,11 @@ static void take_credit(struct cuquota_slot *slot, uint32_t tags)
 
 static void take_all(const struct segment *segment, uint32_t tenant, uint32_t except, uint32_t tags)
 {
-	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
-		struct cuquota_slot *const slot = walk.slot;
-
-		if (walk.index == except ||
-		    __atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) != CUQUOTA_USED ||
-		    (tenant != SEGMENT_ALL &&
-		     __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != tenant))
+	for (struct segment_walk walk = segment_walk(segment, tenant);
+	     segment_step_member(&walk, tenant);) {
+		if (walk.index == except)
 			continue;
-		take_credit(slot, tags);
+		take_credit(walk.slot, tags);
 		TRACE("taken", walk.index, 0, 0);
 		POINT("account.credit_taken");
 	}
@@ -246,13 +242,9 @@ void account_explain(const struct member *member, const struct sum *sum, uint32_
 	refusal->limit = sum->limit;
 	refusal->room = sum_room(sum);
 	for (struct segment_walk walk = segment_walk(segment, member->tenant);
-	     segment_step(&walk);) {
-		const struct cuquota_slot *const slot = walk.slot;
-		uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
+	     segment_step_member(&walk, member->tenant);) {
+		const uint64_t word = __atomic_load_n(&walk.slot->word, __ATOMIC_RELAXED);
 
-		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != CUQUOTA_USED ||
-		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) != member->tenant)
-			continue;
 		refusal->used += (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT;
 		if (top == UINT32_MAX ||
 		    (uint64_t)CUQUOTA_CHARGED(word) * CUQUOTA_UNIT > refusal->top_used) {

@@ -167,4 +167,15 @@ static inline bool segment_step(struct segment_walk *walk)
 	return true;
 }
 
+/* On to the next member of `tenant`, which may be SEGMENT_ALL. */
+static inline bool segment_step_member(struct segment_walk *walk, uint32_t tenant)
+{
+	while (segment_step(walk))
+		if (__atomic_load_n(&walk->slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
+		    (tenant == SEGMENT_ALL ||
+		     __atomic_load_n(&walk->slot->tenant, __ATOMIC_RELAXED) == tenant))
+			return true;
+	return false;
+}
+
 #endif

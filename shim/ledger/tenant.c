@@ -36,14 +36,9 @@ int tenant_find(const struct segment *segment, const char *name)
 
 bool tenant_has_members(const struct segment *segment, uint32_t tenant)
 {
-	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
-		const struct cuquota_slot *const slot = walk.slot;
+	struct segment_walk walk = segment_walk(segment, tenant);
 
-		if (__atomic_load_n(&slot->state, __ATOMIC_SEQ_CST) == CUQUOTA_USED &&
-		    __atomic_load_n(&slot->tenant, __ATOMIC_RELAXED) == tenant)
-			return true;
-	}
-	return false;
+	return segment_step_member(&walk, tenant);
 }
 
 bool tenant_is_promised(const struct segment *segment, uint32_t tenant, uint64_t now_ns)

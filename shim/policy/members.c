@@ -47,7 +47,7 @@ static bool show(struct members *members, struct member_shown *shown)
 	enum life life;
 	int pid;
 
-	if (!held || __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED)
+	if (!held)
 		return false;
 	life = life_test(segment, &members->file, members->walk.index);
 	if (life == LIFE_DEAD && !members->view.own)
@@ -66,7 +66,8 @@ static bool show(struct members *members, struct member_shown *shown)
 
 bool members_next(struct members *members, struct member_shown *shown)
 {
-	while (members->view.segment && segment_step(&members->walk))
+	while (members->view.segment &&
+	       segment_step_member(&members->walk, members->view.tenant))
 		if (show(members, shown))
 			return true;
 	return false;

@@ -80,10 +80,8 @@ static bool is_shared(const struct device *device)
 	bool shared = false;
 
 	walk = segment_walk(member->segment, member->tenant);
-	while (!shared && segment_step(&walk))
+	while (!shared && segment_step_member(&walk, member->tenant))
 		shared = walk.index != member->slot &&
-			 __atomic_load_n(&walk.slot->state, __ATOMIC_ACQUIRE) == CUQUOTA_USED &&
-			 __atomic_load_n(&walk.slot->tenant, __ATOMIC_RELAXED) == member->tenant &&
 			 life_test(member->segment, &file, walk.index) != LIFE_DEAD;
 	life_close(&file);
 	return shared;

@@ -101,14 +101,13 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 static void leave_out_dead(const struct segment *segment, uint32_t tenant, struct account_use *use)
 {
 	struct life_file file = LIFE_FILE_CLOSED;
+	struct segment_walk walk = segment_walk(segment, tenant);
 	uint64_t dead = 0;
 
-	for (struct segment_walk walk = segment_walk(segment, tenant); segment_step(&walk);) {
+	while (segment_step_member(&walk, tenant)) {
 		const uint64_t held = glance_held_in(walk.slot, tenant);
 
-		if (__atomic_load_n(&walk.slot->state, __ATOMIC_ACQUIRE) != CUQUOTA_USED ||
-		    __atomic_load_n(&walk.slot->tenant, __ATOMIC_RELAXED) != tenant ||
-		    life_test(segment, &file, walk.index) != LIFE_DEAD)
+		if (life_test(segment, &file, walk.index) != LIFE_DEAD)
 			continue;
 		dead += held;
 		if (use->members)
