@@ -175,61 +175,79 @@ static unsigned int share(const unsigned int index, const struct process *proces
 	return (unsigned int)(process->bytes * 100 / config_get()->card[index].bytes);
 }
 
-/* One sample for each process, of this moment. */
+/* One sample for each process, of this moment, in either layout. */
+static nvmlReturn_t sample(const unsigned int index, const unsigned long long since,
+			   unsigned int *count, nvmlProcessUtilizationSample_t *samples,
+			   nvmlProcessUtilizationInfo_v1_t *infos)
+{
+	const unsigned int room = samples || infos ? *count : 0;
+	const unsigned long long now = now_us();
+	unsigned int at = 0, n = 0;
+	struct process process;
+
+	for (; now > since && next(index, &at, &process); n++) {
+		const nvmlProcessUtilizationInfo_v1_t info = { .timeStamp = now,
+							       .pid = process.pid,
+							       .smUtil = 1,
+							       .memUtil = share(index, &process) };
+
+		if (n < room && infos)
+			infos[n] = info;
+		else if (n < room)
+			samples[n] = (nvmlProcessUtilizationSample_t){ .pid = info.pid,
+								       .timeStamp = now,
+								       .smUtil = info.smUtil,
+								       .memUtil = info.memUtil };
+	}
+	*count = n;
+	return !n ? NVML_ERROR_NOT_FOUND : n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+}
+
 NVAPI(nvmlDeviceGetProcessUtilization,
       (nvmlDevice_t device, nvmlProcessUtilizationSample_t *utilization,
        unsigned int *processSamplesCount, unsigned long long lastSeenTimeStamp),
       (device, utilization, processSamplesCount, lastSeenTimeStamp))
 {
-	const unsigned long long now = now_us();
-	unsigned int index, room, at = 0, n = 0;
-	struct process process;
+	unsigned int index;
 
 	if (!nvml_card(device, &index) || !processSamplesCount)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	room = utilization ? *processSamplesCount : 0;
-	for (; now > lastSeenTimeStamp && next(index, &at, &process); n++)
-		if (n < room)
-			utilization[n] = (nvmlProcessUtilizationSample_t){
-				.pid = process.pid,
-				.timeStamp = now,
-				.smUtil = 1,
-				.memUtil = share(index, &process),
-			};
-	*processSamplesCount = n;
-	return !n ? NVML_ERROR_NOT_FOUND : n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+	return sample(index, lastSeenTimeStamp, processSamplesCount, utilization, NULL);
 }
 
 NVAPI(nvmlDeviceGetProcessesUtilizationInfo,
       (nvmlDevice_t device, nvmlProcessesUtilizationInfo_t *procesesUtilInfo),
       (device, procesesUtilInfo))
 {
-	const unsigned long long now = now_us();
-	unsigned int index, room, at = 0, n = 0;
-	struct process process;
+	unsigned int index;
 
 	if (!nvml_card(device, &index) || !procesesUtilInfo)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (procesesUtilInfo->version != nvmlProcessesUtilizationInfo_v1)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	room = procesesUtilInfo->procUtilArray ? procesesUtilInfo->processSamplesCount : 0;
-	for (; now > procesesUtilInfo->lastSeenTimeStamp && next(index, &at, &process); n++)
-		if (n < room)
-			procesesUtilInfo->procUtilArray[n] = (nvmlProcessUtilizationInfo_v1_t){
-				.timeStamp = now,
-				.pid = process.pid,
-				.smUtil = 1,
-				.memUtil = share(index, &process),
-			};
-	procesesUtilInfo->processSamplesCount = n;
-	return !n ? NVML_ERROR_NOT_FOUND : n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+	return sample(index, procesesUtilInfo->lastSeenTimeStamp,
+		      &procesesUtilInfo->processSamplesCount, NULL,
+		      procesesUtilInfo->procUtilArray);
 }
 
-/* How many sessions there are; asked with a count of 0 that is no error. */
-static nvmlReturn_t counted(unsigned int *count, const unsigned int n)
+/* One for each process, if there are any; to ask with a count of 0 is no error. */
+static nvmlReturn_t sessions(nvmlDevice_t device, unsigned int *count, void *infos,
+			     const size_t size)
 {
-	const unsigned int room = *count;
+	unsigned int index, room, at = 0, n = 0;
+	struct process process;
 
+	if (!nvml_card(device, &index) || !count || (*count && !infos))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	room = *count;
+	for (; config_get()->sessions && next(index, &at, &process); n++) {
+		const unsigned int begin[] = { n + 1, process.pid }; /* in all layouts */
+
+		if (n >= room)
+			continue;
+		memset((char *)infos + n * size, 0, size);
+		memcpy((char *)infos + n * size, begin, sizeof(begin));
+	}
 	*count = n;
 	return room && n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
@@ -238,32 +256,14 @@ NVAPI(nvmlDeviceGetEncoderSessions,
       (nvmlDevice_t device, unsigned int *sessionCount, nvmlEncoderSessionInfo_t *sessionInfos),
       (device, sessionCount, sessionInfos))
 {
-	unsigned int index, at = 0, n = 0;
-	struct process process;
-
-	if (!nvml_card(device, &index) || !sessionCount || (*sessionCount && !sessionInfos))
-		return NVML_ERROR_INVALID_ARGUMENT;
-	for (; config_get()->sessions && next(index, &at, &process); n++)
-		if (n < *sessionCount)
-			sessionInfos[n] = (nvmlEncoderSessionInfo_t){ .sessionId = n + 1,
-								      .pid = process.pid };
-	return counted(sessionCount, n);
+	return sessions(device, sessionCount, sessionInfos, sizeof(*sessionInfos));
 }
 
 NVAPI(nvmlDeviceGetFBCSessions,
       (nvmlDevice_t device, unsigned int *sessionCount, nvmlFBCSessionInfo_t *sessionInfo),
       (device, sessionCount, sessionInfo))
 {
-	unsigned int index, at = 0, n = 0;
-	struct process process;
-
-	if (!nvml_card(device, &index) || !sessionCount || (*sessionCount && !sessionInfo))
-		return NVML_ERROR_INVALID_ARGUMENT;
-	for (; config_get()->sessions && next(index, &at, &process); n++)
-		if (n < *sessionCount)
-			sessionInfo[n] = (nvmlFBCSessionInfo_t){ .sessionId = n + 1,
-								 .pid = process.pid };
-	return counted(sessionCount, n);
+	return sessions(device, sessionCount, sessionInfo, sizeof(*sessionInfo));
 }
 
 NVAPI(nvmlDeviceGetAccountingMode, (nvmlDevice_t device, nvmlEnableState_t *mode), (device, mode))
