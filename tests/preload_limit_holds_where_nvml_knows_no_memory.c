@@ -65,13 +65,13 @@ static void expect(const char *limit, const char *visible, unsigned long long by
 
 int main(int argc, char **argv)
 {
-	setenv("SIMGPU_DEVICES", "96G,16G", 1);
+	setenv("SIMGPU_DEVICES", "24G,4G", 1);
 	setenv("SIMGPU_CUDA_ORDER", "pci", 1);
 	if (argc > 1)
 		return child(strtoull(argv[1], NULL, 10));
-	expect("8G", "CUQUOTA_VISIBLE_DEVICES", 8 * GIB);
-	expect("25%", "CUQUOTA_VISIBLE_DEVICES", 24 * GIB);
-	expect("50%", "CUQUOTA_VISIBLE_DEVICES=1", 8 * GIB);
-	expect("0=50%,*=1G", "CUQUOTA_VISIBLE_DEVICES=1", 8 * GIB);
+	expect("2G", "CUQUOTA_VISIBLE_DEVICES", 2 * GIB);
+	expect("25%", "CUQUOTA_VISIBLE_DEVICES", 6 * GIB);
+	expect("50%", "CUQUOTA_VISIBLE_DEVICES=1", 2 * GIB);
+	expect("0=50%,*=1G", "CUQUOTA_VISIBLE_DEVICES=1", 2 * GIB);
 	return 0;
 }

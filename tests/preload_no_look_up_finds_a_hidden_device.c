@@ -82,6 +82,7 @@ static bool tells_figures(const char *name)
 /* Places of one call: what it was given and what it left there. */
 struct call {
 	int rc;
+	bool wrote;
 	_Alignas(8) unsigned char area[AREAS][AREA];
 	unsigned char larger[64 << 10]; /* than the areas may be what is put into one */
 };
@@ -170,7 +171,20 @@ static uintptr_t put(char kind, unsigned char *area, const struct card *c,
 
 static void *symbol[sizeof(rows) / sizeof(*rows)];
 
-/* Leaves in `call` what the call changed: unchanged bytes are 0. */
+/* Leaves in an area what the call changed: unchanged bytes are 0. Mostly that is nothing, which is
+ * seen at a glance. */
+static bool keep_changes(unsigned char *area, const unsigned char *as_before)
+{
+	if (!memcmp(area, as_before, AREA)) {
+		memset(area, 0, AREA);
+		return false;
+	}
+	for (size_t k = 0; k < AREA; k++)
+		if (area[k] == as_before[k])
+			area[k] = 0;
+	return true;
+}
+
 static void make_call(struct call *call, const struct row *row, const struct card *c,
 		      const struct choice *choice)
 {
@@ -188,10 +202,9 @@ static void make_call(struct call *call, const struct row *row, const struct car
 			symbol_of(row->nvml ? "libnvidia-ml.so.1" : "libcuda.so.1", row->name);
 	*(void **)&function = symbol[row - rows];
 	call->rc = function(arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	call->wrote = false;
 	for (size_t i = 0; row->args[i]; i++)
-		for (size_t k = 0; k < AREA; k++)
-			if (call->area[i][k] == before[i][k])
-				call->area[i][k] = 0;
+		call->wrote |= keep_changes(call->area[i], before[i]);
 }
 
 /* A number, or several, where such lie in structures. */
@@ -216,6 +229,8 @@ static const char *trace_of(const struct call *call, const struct card *c)
 {
 	const unsigned address[] = {0, c->bus, 0}, id = c->bus << 8;
 
+	if (!call->wrote)
+		return NULL;
 	if (has(call, c->uuid + 4, 36) || has(call, c->bytes, 8))
 		return "UUID";
 	if (has(call, c->serial, strlen(c->serial)))
