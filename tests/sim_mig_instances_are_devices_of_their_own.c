@@ -144,7 +144,7 @@ static char before_r470[] = "11030";
 int main(void)
 {
 	struct client viewer, c[2];
-	char two[256], prefix[24];
+	char two[256], twice[256], prefix[24];
 
 	one_card("24G,16G");
 	setenv("SIMGPU_MIG", "0:10G+5G+5G", 1);
@@ -158,6 +158,7 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		strcpy(gpu[i], client_line(&viewer, DEADLINE_MS));
 	snprintf(two, sizeof(two), "%s,%s,%s", names[2], names[0], gpu[1]);
+	snprintf(twice, sizeof(twice), "%s,%s", gpu[0], names[0]);
 	snprintf(prefix, sizeof(prefix), "%.12s", names[1]);
 	const struct row rows[] = {
 		{NULL, 10},
@@ -170,6 +171,7 @@ int main(void)
 		{gpu[0], 10},
 		{gpu[1], 16},
 		{two, 5},
+		{twice, 0},
 		{prefix, 5},
 		{"MIG-GPU-", 0},
 	};

@@ -120,7 +120,7 @@ static void a_key_that_names_no_device_is_said(void **state)
 	assert_int_equal(pipe(pipes), 0);
 	saved = dup(2);
 	dup2(pipes[1], 2);
-	assert_true(settings_names_absent(s, devices, 2, true));
+	assert_true(settings_names_absent(s, devices, 2, 2, true));
 	dup2(saved, 2);
 	close(pipes[1]);
 	length = read(pipes[0], text, sizeof(text) - 1);
@@ -132,7 +132,7 @@ static void a_key_that_names_no_device_is_said(void **state)
 			    "cuquota: CUQUOTA_MEMORY_REQUEST names MIG-1f, which is not among the "
 			    "visible devices\n");
 	assert_false(settings_names_absent(SETTINGS("CUQUOTA_MEMORY_LIMIT=GPU-1f=1G,1=2G"), devices,
-					   2, false));
+					   2, 2, false));
 	close(pipes[0]);
 	close(saved);
 }

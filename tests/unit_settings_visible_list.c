@@ -22,9 +22,9 @@ static void lists(void **state)
 	assert_int_equal(s->visible.key[1].index, 3);
 	assert_int_equal(s->visible.key[2].name.uuid.mig, 1);
 	assert_int_equal(s->visible.key[2].name.digits, 32);
-	assert_true(s->visible.key[3].name.old_mig);
-	assert_int_equal(s->visible.key[3].name.gpu_instance, 7);
-	assert_int_equal(s->visible.key[3].name.compute_instance, 0);
+	assert_int_equal(s->visible.key[3].name.uuid.mig, UUID_MIG_OLD);
+	assert_int_equal(s->visible.key[3].name.uuid.gpu_instance, 7);
+	assert_int_equal(s->visible.key[3].name.uuid.compute_instance, 0);
 }
 
 static void mistakes(void **state)

@@ -1,4 +1,4 @@
-/* Names of devices: text and bytes there and back, prefixes, case. */
+/* Names of devices: text and bytes there and back, prefixes, case; the old names of instances. */
 #include "settings_helper.h"
 
 #define BYTES                                                                                 \
@@ -28,7 +28,15 @@ static void a_whole_name_only(void **state)
 					    "GPU-1f2e3d4c5b6a7988a7b6c5d4e3f20110",
 					    "",
 					    "GPU",
-					    "MIG-" A "/1/0",
+					    A "/1/0",
+					    "MIG-" A,
+					    "MIG-" A "/1",
+					    "MIG-" A "/1/",
+					    "MIG-" A "/1/0/0",
+					    "MIG-" A "//0",
+					    "MIG-" A "/-1/0",
+					    "MIG-" A "/12345/0",
+					    "MIG-GPU-1f2e/1/0",
 					    "GPU-1f2e3d4c-5b6a-7988-a7b6-c5d4e3f2011g"};
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -72,9 +80,58 @@ static void prefixes(void **state)
 	}
 }
 
+/* By its old name an instance is found where its numbers are known, by a part of it never. */
+static void old_names(void **state)
+{
+	const struct uuid gpu = uuid_from(A), old = uuid_from("mig-" A "/7/1");
+	struct uuid instance = uuid_from("MIG-00000000-5b6a-7988-a7b6-c5d4e3f20110");
+	static const struct {
+		const char *text;
+		bool matches;
+	} rows[] = {
+		{"MIG-" A "/7/1", true},
+		{"MIG-GPU-1F2E3D4C-5b6a-7988-a7b6-c5d4e3f20110/07/1", true},
+		{"MIG-" A "/1/7", false},
+		{"MIG-" A "/7/0", false},
+		{"MIG-" A "/0/1", false},
+		{"MIG-GPU-2f2e3d4c-5b6a-7988-a7b6-c5d4e3f20110/7/1", false},
+		{"MIG-0", true},
+		{"MIG-1f", false},
+		{A, false},
+		{"GPU-1", false},
+	};
+	char text[UUID_TEXT];
+
+	assert_string_equal(uuid_format(&old, text), "MIG-" A "/7/1");
+	assert_string_equal(uuid_format(&(struct uuid){.bytes = BYTES,
+						       .mig = UUID_MIG_OLD,
+						       .gpu_instance = 9999,
+						       .compute_instance = 9999},
+					text),
+			    "MIG-" A "/9999/9999");
+	assert_false(uuid_equal(&old, &gpu));
+	assert_true(uuid_equal(&old, &old));
+	assert_false(uuid_equal(&old, &(struct uuid){.bytes = BYTES, .mig = UUID_MIG_OLD}));
+	for (unsigned known = 0; known < 2; known++) {
+		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+			const bool old_name = strchr(rows[i].text, '/');
+			const bool want = rows[i].matches && (known || !old_name);
+			struct parse_error error = {0};
+			struct uuid_name name;
+
+			if (uuid_name_parse(span_of(rows[i].text), &name, &error))
+				fail_msg("%s: %s", rows[i].text, error.reason);
+			if (uuid_name_matches(&name, &instance) != want)
+				fail_msg("%s: matches %d, want %d", rows[i].text, !want, want);
+		}
+		uuid_number(&instance, &gpu, 7, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(old_names),
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(a_whole_name_only),
 		cmocka_unit_test(prefixes),

@@ -19,6 +19,7 @@ static const struct settings *told_settings(void)
 	return &told;
 }
 #define settings_get told_settings
+#include "policy/visible_ask.c"
 #include "policy/visible_list.c"
 #include "policy/visible.c"
 #undef settings_get
@@ -120,6 +121,12 @@ static nvmlReturn_t sim_nvml_uuid(nvmlDevice_t device, char *uuid, unsigned leng
 	return NVML_SUCCESS;
 }
 
+static nvmlReturn_t sim_nvml_places(nvmlDevice_t device, unsigned *count)
+{
+	*count = 0;
+	return NVML_SUCCESS;
+}
+
 bool driver_aside(void)
 {
 	return false;
@@ -141,16 +148,9 @@ void nvml_driver_load(void)
 	nvml_driver_table.nvmlShutdown = sim_nvml_up;
 	nvml_driver_table.nvmlDeviceGetCount_v2 = sim_nvml_count;
 	nvml_driver_table.nvmlDeviceGetHandleByIndex_v2 = sim_nvml_by_index;
+	nvml_driver_table.nvmlDeviceGetMaxMigDeviceCount = sim_nvml_places;
 	nvml_driver_table.nvmlDeviceGetUUID = sim_nvml_uuid;
 	nvml_driver_ready = true;
-}
-
-static void write_uuid(struct card *card)
-{
-	struct uuid uuid = {.mig = 0};
-
-	memcpy(uuid.bytes, card->uuid, sizeof(uuid.bytes));
-	uuid_format(&uuid, card->uuid_text);
 }
 
 /* Half of the cards begin as an earlier one does, some up to the last half of a byte. */
@@ -161,13 +161,15 @@ static void make_machine(void)
 	for (unsigned i = 0; i < machine.cards; i++) {
 		struct card *const card = &machine.card[i];
 		const unsigned same = i && chance(2) ? 1 + chance(15) : 0;
+		struct uuid uuid = {.mig = 0};
 
 		for (unsigned k = 0; k < 16; k++)
 			card->uuid[k] = (unsigned char)chance(256);
 		if (same)
 			memcpy(card->uuid, machine.card[chance(i)].uuid, same);
 		card->uuid[15] = (unsigned char)(card->uuid[15] << 4 | i); /* never two alike */
-		write_uuid(card);
+		memcpy(uuid.bytes, card->uuid, sizeof(uuid.bytes));
+		uuid_format(&uuid, card->uuid_text);
 		machine.cuda_order[i] = i;
 	}
 	for (unsigned i = machine.cards; i > 1; i--) {

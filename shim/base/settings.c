@@ -161,32 +161,37 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 	return -EINVAL;
 }
 
-static bool is_there(const struct device_key *key, const struct uuid *device, unsigned count)
+struct there {
+	const struct uuid *device;
+	unsigned places, count;
+};
+
+static bool is_there(const struct device_key *key, const struct there *there)
 {
 	if (key->kind == KEY_INDEX)
-		return key->index < count;
-	if (key->kind == KEY_ANY || key->name.old_mig)
+		return key->index < there->places;
+	if (key->kind == KEY_ANY)
 		return true;
-	for (unsigned i = 0; i < count; i++)
-		if (uuid_name_matches(&key->name, &device[i]))
+	for (unsigned i = 0; i < there->count; i++)
+		if (uuid_name_matches(&key->name, &there->device[i]))
 			return true;
 	return false;
 }
 
 static bool names_absent(const char *what, const struct device_amounts *amounts,
-			 const struct uuid *device, unsigned count, bool say)
+			 const struct there *there, bool say)
 {
 	bool absent = false;
 
 	for (unsigned i = 0; i < amounts->count; i++) {
 		const struct device_key *const key = &amounts->entry[i].key;
 
-		if (is_there(key, device, count))
+		if (is_there(key, there))
 			continue;
 		absent = true;
 		if (say && key->kind == KEY_INDEX)
 			log_warn("%s names device %u, but only %u are visible", what, key->index,
-				 count);
+				 there->places);
 		else if (say)
 			log_warn("%s names %s, which is not among the visible devices", what,
 				 key->name.text);
@@ -195,12 +200,12 @@ static bool names_absent(const char *what, const struct device_amounts *amounts,
 }
 
 bool settings_names_absent(const struct settings *settings, const struct uuid *device,
-			   unsigned count, bool say)
+			   unsigned places, unsigned count, bool say)
 {
-	const bool limit = names_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, device, count,
-					say);
-	const bool request = names_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, device,
-					  count, say);
+	const struct there there = {device, places, count};
+	const bool limit = names_absent("CUQUOTA_MEMORY_LIMIT", &settings->limit, &there, say);
+	const bool request = names_absent("CUQUOTA_MEMORY_REQUEST", &settings->request, &there,
+					  say);
 
 	return limit || request;
 }

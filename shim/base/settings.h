@@ -71,10 +71,10 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
 		     uint64_t physical_bytes, uint64_t *bytes);
 
-/* Does a key of the limits and requests name none of these devices (all that are visible, in NVML's
- * order)? With `say` each such key is one warning. Names of the old MIG form are not judged. */
+/* Does a key of the limits and requests name none of these devices? The first `places` of the
+ * `count` are those that indices count. With `say` each such key is one warning. */
 bool settings_names_absent(const struct settings *settings, const struct uuid *device,
-			   unsigned count, bool say);
+			   unsigned places, unsigned count, bool say);
 
 /* The folder of the ledgers: as set, else /run/cuquota where it is a folder, else
  * /dev/shm/cuquota. */

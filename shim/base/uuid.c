@@ -67,19 +67,29 @@ static int read_instance(struct span text, uint16_t *instance)
 	return 0;
 }
 
+void uuid_number(struct uuid *uuid, const struct uuid *gpu, unsigned gpu_instance,
+		 unsigned compute_instance)
+{
+	uuid->numbered = true;
+	uuid->gpu_instance = (uint16_t)gpu_instance;
+	uuid->compute_instance = (uint16_t)compute_instance;
+	memcpy(uuid->gpu, gpu->bytes, sizeof(uuid->gpu));
+}
+
 static int read_old_mig(struct span text, struct uuid_name *name, struct parse_error *error)
 {
 	const char *const start = text.at;
-	struct span gpu_instance;
+	struct span first;
+	uint16_t gpu_instance, compute_instance;
 
 	if (name->digits < DIGITS || !text.length || text.at[0] != '/')
 		return parse_refuse(error, start, "an old MIG name is MIG-GPU-<uuid>/<gi>/<ci>");
 	text.at++;
 	text.length--;
-	gpu_instance = span_split(&text, '/');
-	if (read_instance(gpu_instance, &name->gpu_instance) ||
-	    read_instance(text, &name->compute_instance))
+	first = span_split(&text, '/');
+	if (read_instance(first, &gpu_instance) || read_instance(text, &compute_instance))
 		return parse_refuse(error, start, "an old MIG name is MIG-GPU-<uuid>/<gi>/<ci>");
+	uuid_number(&name->uuid, &name->uuid, gpu_instance, compute_instance);
 	return 0;
 }
 
@@ -102,10 +112,10 @@ int uuid_name_parse(struct span text, struct uuid_name *name, struct parse_error
 	if (whole.length >= UUID_NAME)
 		return parse_refuse(error, whole.at, "too long for the name of a device");
 	if (starts_with(rest, "mig-gpu-")) {
-		name->old_mig = true;
+		name->uuid.mig = UUID_MIG_OLD;
 		prefix = 8;
 	} else if (starts_with(rest, "mig-")) {
-		name->uuid.mig = 1;
+		name->uuid.mig = UUID_MIG;
 	} else if (!starts_with(rest, "gpu-")) {
 		return parse_refuse(error, rest.at,
 				    "not a device; write GPU-<uuid>, MIG-<uuid>, a prefix of one, "
@@ -117,7 +127,7 @@ int uuid_name_parse(struct span text, struct uuid_name *name, struct parse_error
 	keep_text(whole, prefix, name);
 	if (!name->digits)
 		return parse_refuse(error, rest.at, "at least one digit of the UUID must follow");
-	if (name->old_mig)
+	if (name->uuid.mig == UUID_MIG_OLD)
 		return read_old_mig(rest, name, error);
 	if (rest.length)
 		return parse_refuse(error, rest.at, "not a digit of a UUID");
@@ -129,7 +139,7 @@ int uuid_parse(struct span text, struct uuid *uuid)
 	struct parse_error error;
 	struct uuid_name name;
 
-	if (uuid_name_parse(text, &name, &error) || name.old_mig || name.digits != DIGITS)
+	if (uuid_name_parse(text, &name, &error) || name.digits != DIGITS)
 		return -EINVAL;
 	*uuid = name.uuid;
 	return 0;
@@ -140,30 +150,39 @@ char *uuid_format(const struct uuid *uuid, char out[UUID_TEXT])
 	struct text text;
 
 	text_init(&text, out, UUID_TEXT);
-	text_add(&text, uuid->mig ? "MIG-" : "GPU-");
+	text_add(&text, "%s%s", uuid->mig ? "MIG-" : "", uuid->mig == UUID_MIG ? "" : "GPU-");
 	for (unsigned i = 0; i < sizeof(uuid->bytes); i++)
 		text_add(&text, "%s%02x", dash_before(i * 2) ? "-" : "", uuid->bytes[i]);
+	if (uuid->mig == UUID_MIG_OLD)
+		text_add(&text, "/%u/%u", uuid->gpu_instance, uuid->compute_instance);
 	return out;
+}
+
+static bool same_numbers(const struct uuid *a, const struct uuid *b)
+{
+	return a->numbered && b->numbered && a->gpu_instance == b->gpu_instance &&
+	       a->compute_instance == b->compute_instance &&
+	       !memcmp(a->gpu, b->gpu, sizeof(a->gpu));
 }
 
 bool uuid_equal(const struct uuid *a, const struct uuid *b)
 {
-	return !memcmp(a->bytes, b->bytes, sizeof(a->bytes)) && !a->mig == !b->mig;
+	return a->mig == b->mig && !memcmp(a->bytes, b->bytes, sizeof(a->bytes)) &&
+	       (a->mig != UUID_MIG_OLD || same_numbers(a, b));
 }
 
 bool uuid_name_matches(const struct uuid_name *name, const struct uuid *uuid)
 {
 	const unsigned bytes = name->digits / 2;
 
-	if (name->old_mig || !name->uuid.mig != !uuid->mig ||
-	    memcmp(name->uuid.bytes, uuid->bytes, bytes))
+	if (name->uuid.mig == UUID_MIG_OLD)
+		return same_numbers(&name->uuid, uuid);
+	if (name->uuid.mig != uuid->mig || memcmp(name->uuid.bytes, uuid->bytes, bytes))
 		return false;
 	return name->digits % 2 == 0 || name->uuid.bytes[bytes] == (uuid->bytes[bytes] & 0xf0);
 }
 
 bool uuid_name_equal(const struct uuid_name *a, const struct uuid_name *b)
 {
-	return a->digits == b->digits && a->old_mig == b->old_mig &&
-	       uuid_equal(&a->uuid, &b->uuid) && a->gpu_instance == b->gpu_instance &&
-	       a->compute_instance == b->compute_instance;
+	return a->digits == b->digits && uuid_equal(&a->uuid, &b->uuid);
 }

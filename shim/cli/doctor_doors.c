@@ -321,7 +321,7 @@ static void see_devices(void)
 		rc = count(&devices);
 	look_say("init %d", rc);
 	for (int i = 0; !rc && i < devices; i++) {
-		struct uuid name = {{0}, 0};
+		struct uuid name = {.mig = 0};
 		char text[UUID_TEXT];
 		size_t bytes = 0;
 		int device;

@@ -120,7 +120,7 @@ static int list_cuda(void)
 		rc = cuda.count(&devices);
 	look_say("init %d", rc);
 	for (int i = 0; !rc && i < devices; i++) {
-		struct uuid name = {{0}, 0};
+		struct uuid name = {.mig = 0};
 		char text[UUID_TEXT], pci[32] = "";
 		size_t bytes = 0;
 		int device;

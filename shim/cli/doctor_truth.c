@@ -98,7 +98,7 @@ static void settle(struct truth *truth)
 	truth->settled = true;
 	for (unsigned k = 0; list->kind == VISIBLE_LIST && k < list->count; k++) {
 		truth->settled &= list->key[k].kind != KEY_UUID ||
-				  !(list->key[k].name.old_mig || list->key[k].name.uuid.mig);
+				  !list->key[k].name.uuid.mig;
 		truth->settled &= list->key[k].kind != KEY_INDEX || truth->ordered;
 	}
 	for (unsigned i = 0; i < truth->count; i++) {

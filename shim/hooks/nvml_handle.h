@@ -5,8 +5,7 @@
 #ifndef HOOKS_NVML_HANDLE_H
 #define HOOKS_NVML_HANDLE_H
 
-#include "base/uuid.h"
-#include "driver/driver.h"
+#include "policy/visible.h"
 
 /* NVML's own code where it knows no UUID. */
 static inline nvmlReturn_t handle_uuid(nvmlDevice_t handle, struct uuid *uuid)
@@ -16,7 +15,13 @@ static inline nvmlReturn_t handle_uuid(nvmlDevice_t handle, struct uuid *uuid)
 
 	if (rc != NVML_SUCCESS)
 		return rc;
-	return uuid_parse(span_of(text), uuid) ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+	if (uuid_parse(span_of(text), uuid))
+		return NVML_ERROR_UNKNOWN;
+	/* A driver before R470 gives instances no UUID: in CUDA, and so in the ledgers, they are
+	 * their GPU. */
+	if (uuid->mig == UUID_MIG_OLD)
+		uuid->mig = 0;
+	return visible_number(uuid) ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
 }
 
 #endif

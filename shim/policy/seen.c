@@ -25,32 +25,19 @@ const struct visible_device *seen_gpu(const struct visible *list, unsigned place
 	return NULL;
 }
 
-static bool has_uuid(nvmlDevice_t handle, struct uuid *uuid)
-{
-	char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
-
-	return real_nvml.nvmlDeviceGetUUID(handle, text, sizeof(text)) == NVML_SUCCESS &&
-	       !uuid_parse(span_of(text), uuid);
-}
-
 const struct visible_device *seen_of(const struct visible *list, nvmlDevice_t handle)
 {
 	const struct visible_device *found = NULL;
 	struct uuid uuid;
 	nvmlDevice_t parent;
 
-	if (has_uuid(handle, &uuid))
+	if (!visible_uuid(handle, &uuid))
 		found = visible_find(list, &uuid);
 	/* An instance may be seen when the whole GPU may. */
 	if (found || real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) !=
 			     NVML_SUCCESS)
 		return found;
-	if (!has_uuid(parent, &uuid))
-		return NULL;
-	for (unsigned i = 0; i < list->count; i++)
-		if (uuid_equal(&list->device[i].uuid, &uuid))
-			return &list->device[i];
-	return NULL;
+	return visible_uuid(parent, &uuid) ? NULL : visible_exact(list, &uuid);
 }
 
 static bool is_known(nvmlDevice_t handle)

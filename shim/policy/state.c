@@ -202,8 +202,8 @@ static bool join_device(unsigned index)
 		log_error("the driver does not tell what device %u is", index);
 		return false;
 	}
-	if (visible_place(&found.uuid, &found.place)) {
-		log_error("%s: its place in NVML's order is not known, and settings count places; "
+	if (visible_number(&found.uuid) || visible_place(&found.uuid, &found.place)) {
+		log_error("%s: NVML does not tell its place or its number, and settings go by it; "
 			  "name devices by UUID",
 			  found.name);
 		return false;
@@ -227,18 +227,18 @@ static bool join_device(unsigned index)
 static void warn_of_absent(void)
 {
 	const struct settings *const settings = settings_get();
+	static struct uuid uuid[VISIBLE_MAX]; /* of several KiB; one thread at a time starts */
 	const struct visible *list;
-	struct uuid uuid[DEVICES_MAX];
 
 	for (unsigned i = 0; i < device_count; i++)
 		uuid[i] = device_table[i].uuid;
-	if (!settings_names_absent(settings, uuid, device_count, false))
+	if (!settings_names_absent(settings, uuid, device_count, device_count, false))
 		return;
 	list = visible_get(true);
-	for (unsigned i = 0; list && i < list->count; i++)
+	for (unsigned i = 0; list && i < list->count + list->more; i++)
 		uuid[i] = list->device[i].uuid;
 	if (list)
-		settings_names_absent(settings, uuid, list->count, true);
+		settings_names_absent(settings, uuid, list->count, list->count + list->more, true);
 }
 
 static enum process_mode join_all(bool own)

@@ -57,14 +57,22 @@ static bool is_named(const char *text)
 	return !strncmp(text, "GPU-", 4) || !strncmp(text, "MIG-", 4);
 }
 
-/* One entry of a list of names: the beginning of one device's. */
+/* One entry of a list of names: the beginning of one device's. A divided GPU stands for the first
+ * of its instances; one of which the list has instances only, for the first of these. */
 static bool find_name(const struct visible *list, struct span word, struct visible_device *device)
 {
+	const struct visible_device *named;
 	struct parse_error error;
 	struct uuid_name name;
+	unsigned found;
 
-	return is_named(word.at) && !uuid_name_parse(word, &name, &error) &&
-	       visible_match(list, &name, device) == 1;
+	if (!is_named(word.at) || uuid_name_parse(word, &name, &error))
+		return false;
+	named = visible_match(list, &name, &found);
+	if (found != 1)
+		return false;
+	*device = named->uuid.mig ? *named : *visible_find(list, &named->uuid);
+	return true;
 }
 
 /*
@@ -175,21 +183,20 @@ static void take_back(void)
 static bool is_shown(const struct visible *list, CUdevice device)
 {
 	struct uuid uuid = {.mig = 0};
-	CUuuid bytes;
+	CUuuid bytes = {{0}};
+	bool has_own;
 
-	/* v1 gives the GPU of an instance, v2 the instance. */
-	for (int version = 2; version; version--) {
-		const CUresult rc = version == 2 ? real.cuDeviceGetUuid_v2(&bytes, device)
-						 : real.cuDeviceGetUuid(&bytes, device);
-
-		if (rc != CUDA_SUCCESS)
-			continue;
-		memcpy(uuid.bytes, bytes.bytes, sizeof(uuid.bytes));
-		for (uuid.mig = 0; uuid.mig < 2; uuid.mig++)
-			if (visible_find(list, &uuid))
-				return true;
-	}
-	return false;
+	/* v1 gives the GPU of an instance, v2 the instance; a driver before R470 has v1 only. */
+	has_own = real.cuDeviceGetUuid_v2(&bytes, device) == CUDA_SUCCESS;
+	memcpy(uuid.bytes, bytes.bytes, sizeof(uuid.bytes));
+	for (; has_own && uuid.mig <= UUID_MIG; uuid.mig++)
+		if (visible_exact(list, &uuid))
+			return true;
+	if (real.cuDeviceGetUuid(&bytes, device) != CUDA_SUCCESS)
+		return false;
+	memcpy(uuid.bytes, bytes.bytes, sizeof(uuid.bytes));
+	uuid.mig = 0;
+	return has_own ? visible_exact(list, &uuid) : visible_find(list, &uuid);
 }
 
 /* Under the guard: does the driver show what it should? Until it has started
@@ -239,6 +246,12 @@ static CUresult init_hiding(const struct visible *list, unsigned flags)
 	return rc == CUDA_SUCCESS ? verify(list) : rc;
 }
 
+/* An instance that lies on a GPU of the list: only NVML knows which these are. */
+static bool names_instance(char *const *entry)
+{
+	return entry && strstr(*entry + sizeof(NAME) - 1, "MIG-");
+}
+
 CUresult visible_init(unsigned flags)
 {
 	const struct visible *list;
@@ -248,6 +261,8 @@ CUresult visible_init(unsigned flags)
 	if (visible_is_asking())
 		return real.cuInit(flags);
 	list = visible_get(false);
+	if (list && !list->all && names_instance(entry_find(NAME, sizeof(NAME) - 1)))
+		list = visible_get(true);
 	if (!list)
 		return CUDA_ERROR_NOT_PERMITTED;
 	if (list->all)

@@ -21,11 +21,17 @@ struct visible_device {
 };
 #define VISIBLE_UNKNOWN UINT32_MAX
 
+/* What an NVML of many divided GPUs has beyond this many is not found by name. */
+#define VISIBLE_MAX (4 * DEVICES_MAX)
+
 struct visible {
 	bool all; /* there is no list: everything is seen, and `device` is what
 		   * NVML has, if it was asked */
 	unsigned count;
-	struct visible_device device[DEVICES_MAX];
+	/* Behind these stands what else is named through them, where NVML was asked: instances that
+	 * lie on a GPU of the list, GPUs that an instance of the list lies on. */
+	unsigned more;
+	struct visible_device device[VISIBLE_MAX];
 };
 
 /*
@@ -39,10 +45,15 @@ bool visible_refused(void);
 
 /*
  * The place of a device among the visible ones in NVML's order, for settings_limit and
- * settings_request. 0 when no setting counts places, without asking anybody. -ENODEV: not visible,
- * or NVML cannot be asked.
+ * settings_request. 0 when no setting counts places, without asking anybody; VISIBLE_UNKNOWN for
+ * what has none, as only a part of it is in the list or only the GPU that it lies on. -ENODEV: not
+ * visible, or NVML cannot be asked.
  */
 int visible_place(const struct uuid *uuid, unsigned *place);
+
+/* For the same two: numbers an instance where settings name one by its old name, and asks NVML only
+ * then. 0 or -ENODEV. */
+int visible_number(struct uuid *uuid);
 
 /* The real cuInit, with the hidden devices hidden by the driver itself. One thread at a time; never
  * fails because of another. */
@@ -54,11 +65,18 @@ CUresult visible_init(unsigned flags);
  */
 CUresult visible_check(void);
 
+/* The device of the list that is `uuid`; NULL: none is. */
+const struct visible_device *visible_exact(const struct visible *list, const struct uuid *uuid);
 /* The device of the list that is `uuid` or lies on it; NULL: hidden. */
 const struct visible_device *visible_find(const struct visible *list, const struct uuid *uuid);
-/* How many of the list bear the name, and the first of them. */
-unsigned visible_match(const struct visible *list, const struct uuid_name *name,
-		       struct visible_device *device);
+/* The first of the list, or named through it, that bears the name, and how many do. */
+const struct visible_device *visible_match(const struct visible *list, const struct uuid_name *name,
+					   unsigned *found);
+
+/* While NVML runs: all that it has, as the list of one who sees all; the name of a device. 0 or
+ * -errno. */
+int visible_ask(struct visible *all);
+int visible_uuid(nvmlDevice_t handle, struct uuid *uuid);
 
 /* The driver has no device: so it lacks the one name that NVML was not asked about. For
  * visible.c. */

@@ -49,6 +49,14 @@ bool visible_is_asking(void)
 	return asking;
 }
 
+const struct visible_device *visible_exact(const struct visible *list, const struct uuid *uuid)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (uuid_equal(&list->device[i].uuid, uuid))
+			return &list->device[i];
+	return NULL;
+}
+
 const struct visible_device *visible_find(const struct visible *list, const struct uuid *uuid)
 {
 	for (unsigned i = 0; i < list->count; i++)
@@ -63,10 +71,7 @@ static void list_add(struct visible *list, const struct visible_device *device)
 {
 	unsigned at = list->count;
 
-	for (unsigned i = 0; i < list->count; i++)
-		if (uuid_equal(&list->device[i].uuid, &device->uuid))
-			return;
-	if (list->count == DEVICES_MAX)
+	if (visible_exact(list, &device->uuid) || list->count == DEVICES_MAX)
 		return;
 	for (; at && list->device[at - 1].index > device->index; at--)
 		list->device[at] = list->device[at - 1];
@@ -74,71 +79,30 @@ static void list_add(struct visible *list, const struct visible_device *device)
 	list->count++;
 }
 
-static int handle_uuid(nvmlDevice_t handle, struct uuid *uuid)
+/* What of the machine is not in the list, but named through it. */
+static void list_add_more(struct visible *list, const struct visible *all)
 {
-	char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
+	for (unsigned i = 0; i < all->count + all->more; i++) {
+		const struct visible_device *const device = &all->device[i];
 
-	if (real_nvml.nvmlDeviceGetUUID(handle, text, sizeof(text)) != NVML_SUCCESS)
-		return -ENODEV;
-	return uuid_parse(span_of(text), uuid);
-}
-
-/* All GPUs of the machine, as NVML has them. */
-static int ask_all(struct visible *all)
-{
-	unsigned count = 0;
-
-	*all = (struct visible){.all = true};
-	if (real_nvml.nvmlDeviceGetCount_v2(&count) != NVML_SUCCESS)
-		return -ENODEV;
-	for (unsigned i = 0; i < count && i < DEVICES_MAX; i++) {
-		struct visible_device device = {.index = i};
-		nvmlDevice_t handle;
-
-		/* One that fell off the bus keeps its index and cannot be had. */
-		if (real_nvml.nvmlDeviceGetHandleByIndex_v2(i, &handle) != NVML_SUCCESS ||
-		    handle_uuid(handle, &device.uuid))
-			continue;
-		device.gpu = device.uuid;
-		list_add(all, &device);
+		if (!visible_exact(list, &device->uuid) &&
+		    (device->uuid.mig ? visible_exact(list, &device->gpu)
+				      : visible_find(list, &device->uuid)) &&
+		    list->count + list->more < VISIBLE_MAX)
+			list->device[list->count + list->more++] = *device;
 	}
-	return 0;
 }
 
-/* A MIG instance by its whole name, and the GPU that it lies on. */
-static int ask_instance(const struct visible *all, const struct uuid_name *name,
-			struct visible_device *device)
+const struct visible_device *visible_match(const struct visible *list, const struct uuid_name *name,
+					   unsigned *found)
 {
-	nvmlDevice_t handle, parent;
-	const struct visible_device *gpu;
+	const struct visible_device *first = NULL;
 
-	if (real_nvml.nvmlDeviceGetHandleByUUID(name->text, &handle) != NVML_SUCCESS ||
-	    handle_uuid(handle, &device->uuid) ||
-	    real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle, &parent) !=
-		    NVML_SUCCESS ||
-	    handle_uuid(parent, &device->gpu))
-		return -ENODEV;
-	gpu = visible_find(all, &device->gpu);
-	if (!gpu)
-		return -ENODEV;
-	device->index = gpu->index;
-	return 0;
-}
-
-static bool name_is_instance(const struct uuid_name *name)
-{
-	return name->uuid.mig || name->old_mig;
-}
-
-unsigned visible_match(const struct visible *list, const struct uuid_name *name,
-		       struct visible_device *device)
-{
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < list->count; i++)
-		if (uuid_name_matches(name, &list->device[i].uuid) && !found++)
-			*device = list->device[i];
-	return found;
+	*found = 0;
+	for (unsigned i = 0; i < list->count + list->more; i++)
+		if (uuid_name_matches(name, &list->device[i].uuid) && !(*found)++)
+			first = &list->device[i];
+	return first;
 }
 
 /* Each key once, whoever finds it out. */
@@ -163,39 +127,45 @@ void visible_say_absent(const struct visible *list)
 		say_absent(&settings_get()->visible, 0);
 }
 
+/* Marks in `wished` the place of the device among all. */
 static int settle_key(const struct visible *all, const struct visible_list *wish, unsigned at,
-		      struct visible *list)
+		      bool *wished)
 {
 	const struct device_key *const key = &wish->key[at];
-	struct visible_device device;
+	const struct visible_device *device = NULL;
 	unsigned found = 0;
 
-	if (key->kind == KEY_INDEX) {
-		for (unsigned i = 0; i < all->count; i++)
-			if (all->device[i].index == key->index) {
-				device = all->device[i];
-				found = 1;
-			}
-	} else {
-		found = name_is_instance(&key->name) ? !ask_instance(all, &key->name, &device)
-						     : visible_match(all, &key->name, &device);
-		if (found > 1) {
-			log_error("CUQUOTA_VISIBLE_DEVICES: %s is the beginning of %u devices' "
-				  "names; write more of it",
-				  key->name.text, found);
-			return -EINVAL;
-		}
+	if (key->kind == KEY_UUID)
+		device = visible_match(all, &key->name, &found);
+	for (unsigned i = 0; key->kind == KEY_INDEX && i < all->count; i++)
+		if (all->device[i].index == key->index)
+			device = &all->device[i];
+	if (found > 1) {
+		log_error("CUQUOTA_VISIBLE_DEVICES: %s is the beginning of %u devices' names; "
+			  "write more of it",
+			  key->name.text, found);
+		return -EINVAL;
 	}
-	if (found)
-		list_add(list, &device);
+	if (device)
+		wished[device - all->device] = true;
 	else
 		say_absent(wish, at);
 	return 0;
 }
 
+/* An instance of a GPU that is wished as a whole is no more than that GPU. */
+static void settle_wished(const struct visible *all, const bool *wished, struct visible *list)
+{
+	for (unsigned i = 0; i < all->count + all->more; i++)
+		if (wished[i] && !visible_exact(list, &all->device[i].gpu))
+			list_add(list, &all->device[i]);
+	list_add_more(list, all);
+}
+
 static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 {
-	struct visible all;
+	static struct visible all; /* of several KiB; one thread at a time */
+	bool wished[VISIBLE_MAX] = {false};
 	nvmlReturn_t up = real_nvml.nvmlInit_v2();
 	int rc;
 
@@ -207,11 +177,13 @@ static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 			  (int)up);
 		return -ENODEV;
 	}
-	rc = ask_all(&all);
+	rc = visible_ask(&all);
 	if (!rc && wish->kind == VISIBLE_ALL)
 		*list = all;
 	for (unsigned i = 0; !rc && wish->kind == VISIBLE_LIST && i < wish->count; i++)
-		rc = settle_key(&all, wish, i, list);
+		rc = settle_key(&all, wish, i, wished);
+	if (!rc && wish->kind == VISIBLE_LIST)
+		settle_wished(&all, wished, list);
 	real_nvml.nvmlShutdown();
 	return rc;
 }
@@ -223,7 +195,7 @@ static bool needs_nvml(const struct visible_list *wish)
 
 	if (wish->kind != VISIBLE_LIST || !wish->count)
 		return false;
-	return wish->count > 1 || wish->key[0].kind != KEY_UUID || name_is_instance(name) ||
+	return wish->count > 1 || wish->key[0].kind != KEY_UUID || name->uuid.mig ||
 	       name->digits != 32;
 }
 
@@ -296,27 +268,66 @@ bool visible_refused(void)
 	return settings->refused_visible || !visible_get(false);
 }
 
-static bool counts_places(const struct device_amounts *amounts)
+static bool any_key(bool (*is)(const struct device_key *))
 {
-	for (unsigned i = 0; i < amounts->count; i++)
-		if (amounts->entry[i].key.kind == KEY_INDEX)
-			return true;
+	const struct settings *const settings = settings_get();
+	const struct device_amounts *const of[] = {&settings->limit, &settings->request};
+
+	for (unsigned n = 0; n < 2; n++)
+		for (unsigned i = 0; i < of[n]->count; i++)
+			if (is(&of[n]->entry[i].key))
+				return true;
 	return false;
+}
+
+static bool is_place(const struct device_key *key)
+{
+	return key->kind == KEY_INDEX;
+}
+
+static bool is_number(const struct device_key *key)
+{
+	return key->kind == KEY_UUID && key->name.uuid.mig == UUID_MIG_OLD;
+}
+
+static const struct visible_device *find_with_more(const struct visible *list,
+						   const struct uuid *uuid)
+{
+	for (unsigned i = 0; i < list->count + list->more; i++)
+		if (uuid_equal(&list->device[i].uuid, uuid))
+			return &list->device[i];
+	return NULL;
 }
 
 int visible_place(const struct uuid *uuid, unsigned *place)
 {
-	const struct settings *const settings = settings_get();
 	const struct visible *list;
 	const struct visible_device *device;
 
 	*place = 0;
-	if (!counts_places(&settings->limit) && !counts_places(&settings->request))
+	if (!any_key(is_place))
 		return 0;
 	list = visible_get(true);
-	device = list ? visible_find(list, uuid) : NULL;
+	device = list ? find_with_more(list, uuid) : NULL;
 	if (!device)
 		return -ENODEV;
 	*place = (unsigned)(device - list->device);
+	if (*place >= list->count)
+		*place = VISIBLE_UNKNOWN;
+	return 0;
+}
+
+int visible_number(struct uuid *uuid)
+{
+	const struct visible *list;
+	const struct visible_device *device;
+
+	if (uuid->mig != UUID_MIG || !any_key(is_number))
+		return 0;
+	list = visible_get(true);
+	device = list ? find_with_more(list, uuid) : NULL;
+	if (!device)
+		return -ENODEV;
+	*uuid = device->uuid;
 	return 0;
 }

@@ -15,6 +15,7 @@ static const struct settings *told_settings(void)
 	return told;
 }
 #define settings_get told_settings
+#include "policy/visible_ask.c"
 #include "policy/visible_list.c"
 #include "policy/visible.c"
 #undef settings_get
@@ -116,18 +117,27 @@ static nvmlReturn_t sim_nvml_by_index(unsigned index, nvmlDevice_t *device)
 	return index < GPUS ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-static nvmlReturn_t sim_nvml_by_uuid(const char *uuid, nvmlDevice_t *device)
+static nvmlReturn_t sim_nvml_places(nvmlDevice_t device, unsigned *count)
 {
-	*device = (nvmlDevice_t)(uintptr_t)&machine[INSTANCE];
-	return !strcasecmp(uuid, machine[INSTANCE].name) ||
-			       !strcasecmp(uuid, "MIG-GPU-a0000000-0000-0000-0000-000000000000/1/0")
-		       ? NVML_SUCCESS
-		       : NVML_ERROR_NOT_FOUND;
+	*count = device == (nvmlDevice_t)(uintptr_t)&machine[PARENT] ? 7 : 0;
+	return NVML_SUCCESS;
 }
 
-static nvmlReturn_t sim_nvml_parent(nvmlDevice_t device, nvmlDevice_t *parent)
+static nvmlReturn_t sim_nvml_instance(nvmlDevice_t device, unsigned index, nvmlDevice_t *instance)
 {
-	*parent = (nvmlDevice_t)(uintptr_t)&machine[PARENT];
+	*instance = (nvmlDevice_t)(uintptr_t)&machine[INSTANCE];
+	return index == 2 ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+}
+
+static nvmlReturn_t sim_nvml_gpu_instance(nvmlDevice_t device, unsigned *id)
+{
+	*id = 1;
+	return NVML_SUCCESS;
+}
+
+static nvmlReturn_t sim_nvml_compute_instance(nvmlDevice_t device, unsigned *id)
+{
+	*id = 0;
 	return NVML_SUCCESS;
 }
 
@@ -158,8 +168,10 @@ void nvml_driver_load(void)
 	nvml_driver_table.nvmlShutdown = sim_nvml_up;
 	nvml_driver_table.nvmlDeviceGetCount_v2 = sim_nvml_count;
 	nvml_driver_table.nvmlDeviceGetHandleByIndex_v2 = sim_nvml_by_index;
-	nvml_driver_table.nvmlDeviceGetHandleByUUID = sim_nvml_by_uuid;
-	nvml_driver_table.nvmlDeviceGetDeviceHandleFromMigDeviceHandle = sim_nvml_parent;
+	nvml_driver_table.nvmlDeviceGetMaxMigDeviceCount = sim_nvml_places;
+	nvml_driver_table.nvmlDeviceGetMigDeviceHandleByIndex = sim_nvml_instance;
+	nvml_driver_table.nvmlDeviceGetGpuInstanceId = sim_nvml_gpu_instance;
+	nvml_driver_table.nvmlDeviceGetComputeInstanceId = sim_nvml_compute_instance;
 	nvml_driver_table.nvmlDeviceGetUUID = sim_nvml_uuid;
 	nvml_driver_ready = true;
 }
@@ -226,25 +238,31 @@ static void check_devices(const struct settings *settings)
 		uuid[i] = device_uuid(i);
 		check_device(settings, i);
 	}
-	settings_names_absent(settings, uuid, MACHINE, false);
+	settings_names_absent(settings, uuid, GPUS, MACHINE, false);
 }
 
 /* ---- the visible list ---- */
 
-/* May the tenant see it? By text, as the list names it; the GPU of an instance is not the instance.
- */
+#define OLD_NAME "MIG-GPU-a0000000-0000-0000-0000-000000000000/1/0"
+
+/* May the tenant see it? By text, as the list names it; an instance also where its GPU is named,
+ * but that is not the instance. */
 static bool is_wished(const struct settings *settings, unsigned device)
 {
 	for (unsigned i = 0; i < settings->visible.count; i++) {
 		const struct device_key *const key = &settings->visible.key[i];
+		const char *const text = key->name.text;
+		struct uuid_name old;
+		struct parse_error error;
 
+		CHECK_EQ(uuid_name_parse(span_of(OLD_NAME), &old, &error), 0);
 		if (key->kind == KEY_INDEX ? key->index == device && device < GPUS
-		    : key->name.old_mig	   ? device == INSTANCE
-					   : !strncasecmp(machine[device].name, key->name.text,
-							  strlen(key->name.text)))
+		    : strchr(text, '/')	   ? device == INSTANCE && uuid_name_equal(&old, &key->name)
+					   : !strncasecmp(machine[device].name, text, strlen(text)))
 			return true;
 	}
-	return settings->visible.kind == VISIBLE_ALL;
+	return settings->visible.kind == VISIBLE_ALL ||
+	       (device == INSTANCE && is_wished(settings, PARENT));
 }
 
 /* Whole names of devices that the list has, each apart by a comma. */

@@ -93,6 +93,9 @@ CUAPI(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice dev), (uuid, dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (!uuid)
 		return CUDA_ERROR_INVALID_VALUE;
+	/* A driver that names instances by numbers lacks this version. */
+	if (card->gpu_instance && strchr(card->uuid_text, '/'))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	memcpy(uuid->bytes, card->uuid, 16);
 	return CUDA_SUCCESS;
 }

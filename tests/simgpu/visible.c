@@ -2,8 +2,8 @@
  * CUDA_VISIBLE_DEVICES as the driver reads it (sources: README.md): all ordinals or all UUID
  * prefixes, decided by the first entry; ordinals count in CUDA's order, with strtoul's tolerance
  * for what follows the digits; the list ends at the first entry that names nothing; a device named
- * twice makes the whole list empty. Of a divided card CUDA sees the first instance unless another
- * is named, and beside an instance nothing else.
+ * twice makes the whole list empty. A divided card stands for its first instance, and beside an
+ * instance CUDA sees nothing else.
  */
 #include "visible.h"
 
@@ -66,17 +66,20 @@ static int by_ordinal(const unsigned int order[], const unsigned int count, cons
 	return (int)order[value];
 }
 
+static unsigned int device_at(const struct config *config, const unsigned int card)
+{
+	return config->card[card].instances ? config->card[card].first : card;
+}
+
 static unsigned int one_instance(const struct config *config, unsigned int card[CARDS_MAX],
 				 const unsigned int count)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		const struct card *const at = &config->card[card[i]];
-
-		if (!at->instances && !at->gpu_instance)
+		if (!config->card[card[i]].gpu_instance)
 			continue;
-		card[0] = at->instances ? at->first : card[i];
+		card[0] = card[i];
 		return 1;
 	}
 	return count;
@@ -90,7 +93,8 @@ unsigned int visible_resolve(const struct config *config, unsigned int card[CARD
 	int named;
 
 	if (!text) {
-		memcpy(card, order, sizeof(order));
+		for (i = 0; i < count; i++)
+			card[i] = device_at(config, order[i]);
 		return one_instance(config, card, count);
 	}
 	named = is_name(text);
@@ -104,6 +108,7 @@ unsigned int visible_resolve(const struct config *config, unsigned int card[CARD
 		found = named ? by_prefix(config, text, trimmed) : by_ordinal(order, count, text);
 		if (found < 0)
 			break;
+		found = (int)device_at(config, (unsigned int)found);
 		for (i = 0; i < n; i++)
 			if (card[i] == (unsigned int)found)
 				return 0;
