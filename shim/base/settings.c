@@ -115,10 +115,18 @@ const struct settings *settings_get(void)
 	return __builtin_expect(settings != NULL, 1) ? settings : parse_once();
 }
 
-int settings_limit(const struct settings *settings, const struct uuid *uuid, unsigned index,
-		   uint64_t physical_bytes, uint64_t *bytes)
+/* `*`, which anything more exact outdoes, is none of a divided GPU. */
+static const struct device_amount *find(const struct device_amounts *amounts,
+					const struct uuid *uuid, unsigned index, bool divided)
 {
-	const struct device_amount *const entry = devices_find(&settings->limit, uuid, index);
+	const struct device_amount *const entry = devices_find(amounts, uuid, index);
+
+	return entry && divided && entry->key.kind == KEY_ANY ? NULL : entry;
+}
+
+static int limit_of(const struct uuid *uuid, const struct device_amount *entry,
+		    uint64_t physical_bytes, uint64_t *bytes)
+{
 	static bool said; /* figures are asked for again and again */
 	char name[UUID_TEXT];
 
@@ -132,11 +140,21 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 	return -EINVAL;
 }
 
-int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
-		     uint64_t physical_bytes, uint64_t *bytes)
+int settings_limit(const struct settings *settings, const struct uuid *uuid, unsigned index,
+		   uint64_t physical_bytes, uint64_t *bytes)
 {
-	const struct device_amount *const entry = devices_find(&settings->request, uuid, index);
-	const struct device_amount *const limit = devices_find(&settings->limit, uuid, index);
+	return limit_of(uuid, find(&settings->limit, uuid, index, false), physical_bytes, bytes);
+}
+
+int settings_limit_divided(const struct settings *settings, const struct uuid *uuid, unsigned index,
+			   uint64_t physical_bytes, uint64_t *bytes)
+{
+	return limit_of(uuid, find(&settings->limit, uuid, index, true), physical_bytes, bytes);
+}
+
+static int request_of(const struct uuid *uuid, const struct device_amount *entry,
+		      const struct device_amount *limit, uint64_t physical_bytes, uint64_t *bytes)
+{
 	const uint64_t most = limit ? amount_bytes(&limit->amount, physical_bytes)
 				    : AMOUNT_UNLIMITED;
 	char name[UUID_TEXT], asked[SIZE_TEXT], allowed[SIZE_TEXT];
@@ -159,6 +177,20 @@ int settings_request(const struct settings *settings, const struct uuid *uuid, u
 		  "ask for less",
 		  size_format(*bytes, asked), uuid_format(uuid, name), size_format(most, allowed));
 	return -EINVAL;
+}
+
+int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
+		     uint64_t physical_bytes, uint64_t *bytes)
+{
+	return request_of(uuid, find(&settings->request, uuid, index, false),
+			  find(&settings->limit, uuid, index, false), physical_bytes, bytes);
+}
+
+int settings_request_divided(const struct settings *settings, const struct uuid *uuid,
+			     unsigned index, uint64_t physical_bytes, uint64_t *bytes)
+{
+	return request_of(uuid, find(&settings->request, uuid, index, true),
+			  find(&settings->limit, uuid, index, true), physical_bytes, bytes);
 }
 
 struct there {

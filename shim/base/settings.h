@@ -71,6 +71,13 @@ int settings_limit(const struct settings *settings, const struct uuid *uuid, uns
 int settings_request(const struct settings *settings, const struct uuid *uuid, unsigned index,
 		     uint64_t physical_bytes, uint64_t *bytes);
 
+/* The same for a GPU that is divided into MIG instances, of all that lie on it together: only a key
+ * that names the GPU holds, as `*` is for each device by itself. */
+int settings_limit_divided(const struct settings *settings, const struct uuid *uuid, unsigned index,
+			   uint64_t physical_bytes, uint64_t *bytes);
+int settings_request_divided(const struct settings *settings, const struct uuid *uuid,
+			     unsigned index, uint64_t physical_bytes, uint64_t *bytes);
+
 /* Does a key of the limits and requests name none of these devices? The first `places` of the
  * `count` are those that indices count. With `say` each such key is one warning. */
 bool settings_names_absent(const struct settings *settings, const struct uuid *device,

@@ -7,18 +7,46 @@
 #include "policy/seen.h"
 #include "policy/state.h"
 
+static bool is_divided(nvmlDevice_t handle)
+{
+	unsigned now, pending;
+
+	return real_nvml.nvmlDeviceGetMigMode(handle, &now, &pending) == NVML_SUCCESS &&
+	       now == NVML_DEVICE_MIG_ENABLE;
+}
+
+/* The GPU that an instance lies on. */
+static bool find_parent(nvmlDevice_t instance, struct unjoined *gpu)
+{
+	nvmlMemory_t memory;
+	nvmlDevice_t handle;
+
+	*gpu = (struct unjoined){.divided = true};
+	if (real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance, &handle) !=
+		    NVML_SUCCESS ||
+	    handle_uuid(handle, &gpu->uuid) != NVML_SUCCESS ||
+	    real_nvml.nvmlDeviceGetMemoryInfo(handle, &memory) != NVML_SUCCESS)
+		return false;
+	gpu->physical = memory.total;
+	gpu->real_free = memory.free;
+	return true;
+}
+
 static bool figures(nvmlDevice_t handle, uint64_t physical, uint64_t real_free, struct shown *shown)
 {
+	struct unjoined alone = {.physical = physical, .real_free = real_free}, gpu;
 	const struct device *device;
-	struct uuid uuid;
 
-	if (handle_uuid(handle, &uuid) != NVML_SUCCESS)
+	if (handle_uuid(handle, &alone.uuid) != NVML_SUCCESS)
 		return false;
-	device = device_named(&uuid);
-	if (!device)
-		return shown_unjoined(&uuid, physical, real_free, shown);
-	device_shown(device, real_free, shown);
-	return true;
+	device = device_named(&alone.uuid);
+	if (device) {
+		device_shown(device, real_free, shown);
+		return true;
+	}
+	alone.divided = !alone.uuid.mig && is_divided(handle);
+	return shown_unjoined(&alone, alone.uuid.mig && find_parent(handle, &gpu) ? &gpu : NULL,
+			      shown);
 }
 
 static nvmlReturn_t shown_as(nvmlReturn_t rc, nvmlDevice_t device, nvmlMemory_t *memory)

@@ -20,6 +20,7 @@ enum refusal_cause {
 /* Why a charge was refused; bytes. What is needed for the line that explains it. */
 struct refusal {
 	enum refusal_cause cause;
+	bool above; /* by the second of two accounts that are charged together; never set here */
 	uint64_t asked;
 	uint64_t used;	   /* charged by the tenant */
 	uint64_t limit;	   /* of the tenant, CUQUOTA_NONE without */

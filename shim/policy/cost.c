@@ -117,7 +117,7 @@ static bool charge_rest(struct context_change *change, uint32_t wanted)
 	if (watch_of(change->device).charged)
 		return false;
 	for (int i = 0; i < TRIES; i++) {
-		change->units = account_room(seat_member(change->device));
+		change->units = seat_room(change->device);
 		if (change->units < wanted &&
 		    !seat_charge(change->device, change->units, &change->seat, NULL))
 			return true;

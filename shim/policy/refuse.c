@@ -58,8 +58,9 @@ static void explain(const struct device *device, const char *what, uint64_t byte
 CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 		const struct refusal *refusal)
 {
+	const struct device *const refuser = refusal->above ? device->parent : device;
 	const bool guarantee = refusal->cause == REFUSED_GUARANTEE;
-	struct cuquota_detail *const detail = member_detail(seat_member(device));
+	struct cuquota_detail *const detail = member_detail(seat_member(refuser));
 	const int kept = errno;
 	char buffer[LINE];
 	struct text line;
@@ -68,7 +69,7 @@ CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 			   __ATOMIC_RELAXED);
 	if (log_wants(LOG_WARN)) {
 		text_init(&line, buffer, sizeof(buffer));
-		explain(device, what, bytes, refusal, &line);
+		explain(refuser, what, bytes, refusal, &line);
 		say(guarantee ? &of_guarantee : &of_limit, buffer);
 	}
 	errno = kept;
@@ -77,14 +78,19 @@ CUresult refuse(const struct device *device, const char *what, uint64_t bytes,
 
 CUresult refuse_excess(const struct device *device, const char *what, uint64_t bytes)
 {
-	const struct member *const member = seat_member(device);
 	const uint32_t units = seat_units(bytes);
+	const struct member *member = seat_member(device);
 	struct refusal refusal;
 	struct sum sum;
 	uint32_t lowest;
+	bool above;
 
+	above = device->parent && account_room(member) >= units;
+	if (above)
+		member = seat_member(device->parent);
 	sum_take(member->segment, member->tenant, member->slot, NULL, &sum);
 	account_explain(member, &sum, units, sum_judge(&sum, units, &lowest), &refusal);
+	refusal.above = above;
 	return refuse(device, what, bytes, &refusal);
 }
 

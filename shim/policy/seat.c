@@ -57,6 +57,10 @@ static int fill_wish(const struct device *device, struct tenant_wish *wish,
 		     char name[SETTINGS_TENANT])
 {
 	const struct settings *const settings = settings_get();
+	__typeof__(settings_limit) *const limit =
+		device->divided ? settings_limit_divided : settings_limit;
+	__typeof__(settings_request) *const request =
+		device->divided ? settings_request_divided : settings_request;
 	int rc;
 
 	if (settings->tenant[0])
@@ -65,10 +69,9 @@ static int fill_wish(const struct device *device, struct tenant_wish *wish,
 		identity_derive(&identity_proc, name);
 	wish->name = name;
 	wish->keep_ns = settings->request_keep_ns;
-	rc = settings_limit(settings, &device->uuid, device->place, device->bytes, &wish->limit);
+	rc = limit(settings, &device->uuid, device->place, device->bytes, &wish->limit);
 	return rc ? rc
-		  : settings_request(settings, &device->uuid, device->place, device->bytes,
-				     &wish->request);
+		  : request(settings, &device->uuid, device->place, device->bytes, &wish->request);
 }
 
 /* Has the tenant other members, alive? */
@@ -162,6 +165,7 @@ int seat_join(struct device *device, unsigned index, int reserved, char why[SEGM
 	}
 	memset(seat, 0, sizeof(*seat));
 	seat->number = (uint8_t)(n % 255 + 1);
+	seat->alone = device->parent ? 0 : seat->number;
 	rc = member_join(&seat->member, device->segment, &wish, reserved, &outcome, why);
 	if (rc)
 		return rc;
@@ -265,10 +269,13 @@ int seat_charge_short(const struct device *device, uint32_t units, uint8_t *seat
 
 	for (int i = 0; i < LOST_TRIES; i++) {
 		check(device, rc != 0);
+		if (device->parent)
+			check(device->parent, rc != 0);
 		member = seat_member(device);
 		errno = kept;
 		*seat = seat_of(member);
-		rc = account_grow(member, units, refusal);
+		rc = device->parent ? both_charge(device, member, units, refusal)
+				    : account_grow(member, units, refusal);
 		if (rc != -ESTALE)
 			return rc;
 	}
@@ -283,6 +290,10 @@ uint8_t seat_force(const struct device *device, uint32_t units)
 {
 	struct member *const member = seat_member(device);
 
+	if (device->parent) {
+		both_force(device, member, units);
+		return seat_of(member);
+	}
 	account_force(member, units);
 	seat_note(member, units);
 	return seat_of(member);
@@ -306,17 +317,44 @@ void seat_force_more(const struct device *device, uint8_t seat, uint32_t units)
 		seat_refund(device, now, units);
 }
 
+/* Out of the way of those that have no GPU above. */
+__attribute__((noinline, cold)) uint32_t seat_room(const struct device *device)
+{
+	uint32_t room = UINT32_MAX;
+
+	for (; device; device = device->parent) {
+		const uint32_t here = account_room(seat_member(device));
+
+		room = here < room ? here : room;
+	}
+	return room;
+}
+
 bool seat_has_room(const struct device *device, uint32_t units)
 {
 	const struct member *const member = seat_member(device);
 
+	if (__builtin_expect(device->parent != NULL, 0))
+		return seat_room(device) >= units;
 	return has_credit(member, units) || account_room(member) >= units;
 }
 
 bool seat_within_limit(const struct device *device)
 {
-	const struct member *const member = seat_member(device);
 	struct account_use use;
 
-	return account_use(member->segment, member->tenant, &use) || use.charged <= use.limit;
+	for (; device; device = device->parent) {
+		const struct member *const member = seat_member(device);
+
+		if (!account_use(member->segment, member->tenant, &use) && use.charged > use.limit)
+			return false;
+	}
+	return true;
+}
+
+void seat_count_family(const struct device *device, unsigned family, uint32_t units)
+{
+	for (; device; device = device->parent)
+		__atomic_fetch_add(&member_detail(seat_member(device))->family[family], units,
+				   __ATOMIC_RELAXED);
 }

@@ -7,14 +7,15 @@
 #ifndef POLICY_SEAT_H
 #define POLICY_SEAT_H
 
+#include "policy/both.h"
 #include "policy/lock.h"
-#include "policy/state.h"
 
 #include <cuquota/ledger.h>
 
 struct seat {
 	struct member member;
 	uint8_t number; /* raised by each joining of a device, never 0 */
+	uint8_t alone;	/* the same; 0 where the GPU above is charged too, by both.h */
 	struct lock noting;
 };
 
@@ -42,6 +43,11 @@ static inline uint8_t seat_of(const struct member *member)
 	return seat_around(member)->number;
 }
 
+static inline uint8_t seat_alone(const struct member *member)
+{
+	return seat_around(member)->alone;
+}
+
 static inline uint8_t seat_now(const struct device *device)
 {
 	return seat_of(seat_member(device));
@@ -67,15 +73,14 @@ static inline void seat_hold(const struct device *device, uint8_t seat, uint32_t
 {
 	struct member *const member = seat_member(device);
 
-	if (seat_of(member) == seat)
+	if (__builtin_expect(seat_alone(member) == seat, 1))
 		seat_note(member, units);
+	else
+		both_hold(device, seat, units);
 }
 static inline void seat_unhold(const struct device *device, uint8_t seat, uint32_t units)
 {
-	struct member *const member = seat_member(device);
-
-	if (seat_of(member) == seat)
-		seat_note(member, -units);
+	seat_hold(device, seat, -units);
 }
 
 /*
@@ -90,8 +95,8 @@ static inline int seat_charge_token(const struct device *device, uint32_t units,
 {
 	struct member *const member = seat_member(device);
 
-	*seat = seat_of(member);
-	if (__builtin_expect(account_charge_credit(member, units), 1))
+	*seat = seat_alone(member);
+	if (__builtin_expect(*seat && account_charge_credit(member, units), 1))
 		return 0;
 	return seat_charge_short(device, units, seat, refusal);
 }
@@ -111,17 +116,25 @@ static inline void seat_refund_token(const struct device *device, uint8_t seat, 
 {
 	struct member *const member = seat_member(device);
 
-	if (units && seat_of(member) == seat && member_owns(member))
+	if (!units)
+		return;
+	if (__builtin_expect(seat_alone(member) != seat, 0))
+		both_refund(device, seat, units, 0);
+	else if (member_owns(member))
 		account_refund(member, units);
 }
 static inline void seat_refund(const struct device *device, uint8_t seat, uint32_t units)
 {
 	struct member *const member = seat_member(device);
 
-	if (!units || seat_of(member) != seat || !member_owns(member))
+	if (!units)
 		return;
-	seat_note(member, -units);
-	account_refund(member, units);
+	if (__builtin_expect(seat_alone(member) != seat, 0)) {
+		both_refund(device, seat, units, units);
+	} else if (member_owns(member)) {
+		seat_note(member, -units);
+		account_refund(member, units);
+	}
 }
 /* Charge in the present seat whatever the limit; returns its number. */
 uint8_t seat_force(const struct device *device, uint32_t units);
@@ -134,17 +147,19 @@ void seat_force_more(const struct device *device, uint8_t seat, uint32_t units);
 /* Would a charge be granted out of credit, or is there room for it without looking for the dead? A
  * hint. */
 bool seat_has_room(const struct device *device, uint32_t units);
+/* Units that a charge would get, by the GPU above too. A hint. */
+uint32_t seat_room(const struct device *device);
 /* Is what the tenant has charged within its limit? Not where the limit was lowered, or something
  * was charged by force. */
 bool seat_within_limit(const struct device *device);
 
+void seat_count_family(const struct device *device, unsigned family, uint32_t units);
 /* Per-family figures of the detail; only shown. Linear memory's is what the others leave of the
  * charge, so that the commonest calls need not write it. */
 static inline void seat_count(const struct device *device, unsigned family, int64_t units)
 {
 	if (__builtin_expect(family != CUQUOTA_LINEAR, 0))
-		__atomic_fetch_add(&member_detail(seat_member(device))->family[family],
-				   (uint32_t)units, __ATOMIC_RELAXED);
+		seat_count_family(device, family, (uint32_t)units);
 }
 
 /* Bring what this process holds in a lost place into the new one; by seat.c, of the modules that

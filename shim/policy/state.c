@@ -8,6 +8,7 @@
 #include "policy/block.h"
 #include "policy/context.h"
 #include "policy/orphan.h"
+#include "policy/parent.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "policy/visible.h"
@@ -34,7 +35,8 @@ struct start {
 static void *memory;
 struct process *process_word; /* see process.h */
 struct device device_table[DEVICES_MAX];
-static unsigned device_count;
+static unsigned device_count; /* that CUDA shows; behind them stand the divided GPUs */
+static unsigned table_count;
 
 static struct start *start(void)
 {
@@ -170,8 +172,9 @@ static uint32_t grain_of(CUdevice ordinal)
 	return seat_units(bytes);
 }
 
-/* All that is known of the device with that number. False, said: the driver does not tell. */
-static bool describe(struct device *device, unsigned index)
+/* All that is known of the device with that number, and the GPU that it is or lies on. False: the
+ * driver does not tell. */
+static bool describe(struct device *device, unsigned index, struct uuid *gpu)
 {
 	CUuuid whole, instance;
 	size_t bytes = 0;
@@ -186,19 +189,60 @@ static bool describe(struct device *device, unsigned index)
 		instance = whole;
 	__builtin_memcpy(device->uuid.bytes, instance.bytes, sizeof(device->uuid.bytes));
 	device->uuid.mig = __builtin_memcmp(whole.bytes, instance.bytes, sizeof(whole.bytes)) != 0;
+	__builtin_memcpy(gpu->bytes, whole.bytes, sizeof(gpu->bytes));
 	uuid_format(&device->uuid, device->name);
-	device->index = (uint8_t)index;
 	device->bytes = bytes;
 	device->grain = grain_of(device->ordinal);
 	return true;
 }
 
-static bool join_device(unsigned index)
+static bool join(unsigned index, const struct device *found)
 {
-	struct device found = {0}, *const device = &device_table[index];
+	struct device *const device = &device_table[index];
+	struct segment *const segment = device->segment;
+	struct member *const member = device->member;
+	/* In a forked child, or after a try that failed: the mapping is used again. */
+	const bool same = uuid_equal(&device->uuid, &found->uuid);
 	char why[SEGMENT_WHY] = "";
 
-	if (!describe(&found, index)) {
+	*device = *found;
+	device->index = (uint8_t)index;
+	device->segment = same ? segment : NULL;
+	device->member = same ? member : NULL;
+	if (seat_is_joined(device))
+		return true;
+	if (seat_join(device, index, take_reserved(), why) == 0)
+		return true;
+	log_error("%s: %s", device->name, why);
+	return false;
+}
+
+/* Joins the GPU above an instance first, once; its entries stand behind those of CUDA. */
+static bool join_parent(const struct uuid *gpu, struct device *instance)
+{
+	struct device found;
+	unsigned i;
+
+	for (i = device_count; i < table_count && !instance->parent; i++)
+		if (uuid_equal(&device_table[i].uuid, gpu))
+			instance->parent = &device_table[i];
+	if (instance->parent)
+		return true;
+	if (!parent_describe(gpu, &found))
+		return !parent_is_named(gpu, found.place);
+	if (i == DEVICES_MAX || !join(i, &found))
+		return false;
+	instance->parent = &device_table[i];
+	table_count = i + 1;
+	return true;
+}
+
+static bool join_device(unsigned index)
+{
+	struct device found = {0};
+	struct uuid gpu = {.mig = 0};
+
+	if (!describe(&found, index, &gpu)) {
 		log_error("the driver does not tell what device %u is", index);
 		return false;
 	}
@@ -208,18 +252,7 @@ static bool join_device(unsigned index)
 			  found.name);
 		return false;
 	}
-	/* In a forked child, or after a try that failed: the mapping is used again. */
-	if (uuid_equal(&device->uuid, &found.uuid)) {
-		found.segment = device->segment;
-		found.member = device->member;
-	}
-	*device = found;
-	if (seat_is_joined(device))
-		return true;
-	if (seat_join(device, index, take_reserved(), why) == 0)
-		return true;
-	log_error("%s: %s", device->name, why);
-	return false;
+	return (!found.uuid.mig || join_parent(&gpu, &found)) && join(index, &found);
 }
 
 /* A key may name a device that CUDA_VISIBLE_DEVICES keeps from this process alone: NVML knows, and
@@ -254,21 +287,21 @@ static enum process_mode join_all(bool own)
 		return PROCESS_DENIED;
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
-	if (seat_start() || block_start() || orphan_start() || context_start() || current_start() ||
-	    vmm_start() || quiet_start()) {
+	if (seat_start() || both_start() || block_start() || orphan_start() || context_start() ||
+	    current_start() || vmm_start() || quiet_start()) {
 		log_error("no memory that fork wipes can be had from this kernel (4.14 and later "
 			  "have it)");
 		return fail();
 	}
 	if (own)
-		seat_disown(device_table, device_count);
+		seat_disown(device_table, table_count);
+	device_count = table_count = (unsigned)count;
 	for (unsigned i = 0; i < (unsigned)count; i++) {
 		if (!join_device(i))
 			return fail();
 		if (device_table[i].grain > grain)
 			grain = device_table[i].grain;
 	}
-	device_count = (unsigned)count;
 	warn_of_absent();
 	if (claim_start((grain ? grain : 1) * CUQUOTA_UNIT))
 		return fail();
@@ -349,7 +382,7 @@ const struct device *device_at(CUdevice ordinal)
 
 const struct device *device_named(const struct uuid *uuid)
 {
-	for (unsigned i = 0; process_mode() == PROCESS_READY && i < device_count; i++)
+	for (unsigned i = 0; process_mode() == PROCESS_READY && i < table_count; i++)
 		if (uuid_equal(&device_table[i].uuid, uuid))
 			return &device_table[i];
 	return NULL;

@@ -18,18 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One device that CUDA shows to this process. Made at start; only `member` and `segment` change, by
- * a rejoin. */
+/* One device that CUDA shows to this process, or the divided GPU that MIG instances among them lie
+ * on. Made at start; only `member` and `segment` change, by a rejoin. */
 struct device {
-	CUdevice ordinal;
-	uint8_t index;	/* in the table of devices */
-	unsigned place; /* among the visible ones in NVML's order, 0 where no setting counts them */
+	CUdevice ordinal; /* none of a divided GPU */
+	uint8_t index;	  /* in the table of devices */
+	bool divided;	  /* a GPU: its account has what this process's instances have together */
+	unsigned place;	  /* among the visible ones in NVML's order; 0 where nothing counts them */
 	struct uuid uuid;
 	char name[UUID_TEXT];
-	uint64_t bytes;		 /* physical */
-	uint32_t grain;		 /* units of 64 KiB */
-	struct segment *segment; /* ordinary memory: a forked child uses the mapping again */
-	struct member *member;	 /* in memory that fork wipes */
+	uint64_t bytes;		     /* physical */
+	uint32_t grain;		     /* units of 64 KiB */
+	struct segment *segment;     /* ordinary memory: a forked child uses the mapping again */
+	struct member *member;	     /* in memory that fork wipes */
+	const struct device *parent; /* of an instance: the GPU; NULL otherwise */
 };
 
 /*
@@ -52,8 +54,9 @@ CUresult state_permits(void);
 const struct device *device_current(void);
 /* The device with that ordinal; NULL when there is none, and when aside or not started. */
 const struct device *device_at(CUdevice ordinal);
+/* Also a divided GPU; the next one never. */
 const struct device *device_named(const struct uuid *uuid);
-/* The n-th that we joined, from 0; NULL beyond the last. */
+/* The n-th that CUDA shows, from 0; NULL beyond the last. */
 const struct device *device_next(unsigned n);
 
 /* A limit holds for this tenant, or somebody has a request: what is not charged yet is to be
@@ -71,11 +74,15 @@ void device_shown(const struct device *device, uint64_t real_free, struct shown 
 /* Only the total: min(limit, physical). Cheap, sums nothing. */
 uint64_t device_total(const struct device *device);
 
-/*
- * The same in a process that has not joined (NVML alone). `physical` and `real_free` are the real
- * answers. False: nothing is capped or the ledger cannot be read; show the real figures.
- */
-bool shown_unjoined(const struct uuid *uuid, uint64_t physical, uint64_t real_free,
+/* The same in a process that has not joined (NVML alone). */
+struct unjoined {
+	struct uuid uuid;
+	bool divided;		      /* a GPU, into instances */
+	uint64_t physical, real_free; /* the real answers */
+};
+/* `parent`: the GPU of an instance; NULL otherwise. False: nothing is capped or the ledger cannot
+ * be read; show the real figures. */
+bool shown_unjoined(const struct unjoined *device, const struct unjoined *parent,
 		    struct shown *shown);
 
 #endif

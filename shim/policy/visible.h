@@ -50,6 +50,8 @@ bool visible_refused(void);
  * visible, or NVML cannot be asked.
  */
 int visible_place(const struct uuid *uuid, unsigned *place);
+/* The start of NVML, to be paired with its shutdown. 0, or NVML's own code. */
+int visible_start_nvml(void);
 
 /* For the same two: numbers an instance where settings name one by its old name, and asks NVML only
  * then. 0 or -ENODEV. */

@@ -153,6 +153,13 @@ static int settle_key(const struct visible *all, const struct visible_list *wish
 	return 0;
 }
 
+int visible_start_nvml(void)
+{
+	const nvmlReturn_t up = real_nvml.nvmlInit_v2();
+
+	return (int)(up == NVML_ERROR_FUNCTION_NOT_FOUND ? real_nvml.nvmlInit() : up);
+}
+
 /* An instance of a GPU that is wished as a whole is no more than that GPU. */
 static void settle_wished(const struct visible *all, const bool *wished, struct visible *list)
 {
@@ -166,15 +173,13 @@ static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 {
 	static struct visible all; /* of several KiB; one thread at a time */
 	bool wished[VISIBLE_MAX] = {false};
-	nvmlReturn_t up = real_nvml.nvmlInit_v2();
+	const int up = visible_start_nvml();
 	int rc;
 
-	if (up == NVML_ERROR_FUNCTION_NOT_FOUND)
-		up = real_nvml.nvmlInit();
-	if (up != NVML_SUCCESS) {
+	if (up) {
 		log_error("the order of devices cannot be told: NVML does not start (error %d); "
 			  "name one device by its whole UUID, or make libnvidia-ml.so.1 available",
-			  (int)up);
+			  up);
 		return -ENODEV;
 	}
 	rc = visible_ask(&all);

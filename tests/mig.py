@@ -1,0 +1,179 @@
+"""For tests of divided cards: the names of a card's instances, and a program that uses one and looks at all by NVML."""
+import json, os, sys
+
+import pytest
+
+from helper import BUILD, COMMAND, Client, python, run
+
+MIB, GIB = 1 << 20, 1 << 30
+
+NVML = r'''
+import ctypes
+from ctypes import byref, c_uint, c_uint64, c_void_p
+ml = ctypes.CDLL('libnvidia-ml.so.1')
+class First(ctypes.Structure):
+    _fields_ = [(n, c_uint64) for n in ('total', 'free', 'used')]
+class Second(ctypes.Structure):
+    _fields_ = [('version', c_uint)] + [(n, c_uint64) for n in ('total', 'reserved', 'free', 'used')]
+def handles():
+    assert ml.nvmlInit_v2() == 0
+    count, most = c_uint(), c_uint()
+    assert ml.nvmlDeviceGetCount_v2(byref(count)) == 0
+    for i in range(count.value):
+        gpu = c_void_p()
+        assert ml.nvmlDeviceGetHandleByIndex_v2(i, byref(gpu)) == 0
+        yield gpu
+        assert ml.nvmlDeviceGetMaxMigDeviceCount(gpu, byref(most)) == 0
+        for k in range(most.value):
+            one = c_void_p()
+            if ml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, k, byref(one)) == 0:
+                yield one
+def name(handle):
+    text = ctypes.create_string_buffer(96)
+    assert ml.nvmlDeviceGetUUID(handle, text, 96) == 0
+    return text.value.decode()
+def memory(handle):
+    first, second = First(), Second(version=ctypes.sizeof(Second) | 2 << 24)
+    assert ml.nvmlDeviceGetMemoryInfo(handle, byref(first)) == 0
+    assert ml.nvmlDeviceGetMemoryInfo_v2(handle, byref(second)) == 0
+    assert (first.total, first.free, first.used) == (second.total, second.free, second.used)
+    return first.total, first.free, first.used
+def look():
+    return {name(h): memory(h) for h in handles()}
+'''
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    """Ledgers and cards of each case's own: the ended members of the last one are still there for a moment."""
+    for name in 'CUQUOTA_DIR', 'SIMGPU_DIR':
+        os.mkdir(tmp_path / name)
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+# One line asks, one answers.
+MEMBER = NVML + r'''
+import json, sys
+cu = ctypes.CDLL('libcuda.so.1')
+from ctypes import c_size_t, c_int
+class Prop(ctypes.Structure):
+    _fields_ = [('type', c_int), ('handles', c_int), ('place', c_int), ('id', c_int), ('win32', c_void_p), ('flags', c_uint64)]
+blocks = []
+def start():
+    context = c_void_p()
+    for rc in cu.cuInit(0), cu.cuDevicePrimaryCtxRetain(byref(context), 0), cu.cuCtxSetCurrent(context):
+        if rc:
+            return rc
+    return 0
+def info():
+    free, total, whole = c_size_t(), c_size_t(), c_size_t()
+    assert cu.cuMemGetInfo_v2(byref(free), byref(total)) == 0
+    assert cu.cuDeviceTotalMem_v2(byref(whole), 0) == 0
+    assert whole.value == total.value
+    return total.value, free.value
+last = 0
+def allocate(kind, size):
+    """The block, or None; why not in `last`."""
+    global last
+    p, pitch = c_uint64(), c_size_t()
+    if kind == 'linear':
+        rc = cu.cuMemAlloc_v2(byref(p), c_size_t(size))
+    elif kind == 'pitch':
+        rc = cu.cuMemAllocPitch_v2(byref(p), byref(pitch), c_size_t(4096), c_size_t(-(-size // 4096)), 4)
+    elif kind == 'managed':
+        rc = cu.cuMemAllocManaged(byref(p), c_size_t(size), 1)
+    elif kind == 'heap':
+        rc = cu.cuCtxSetLimit(2, c_size_t(size))
+    else:
+        rc = cu.cuMemCreate(byref(p), c_size_t(-(-size >> 21) << 21), byref(Prop(1, 0, 1, 0)), c_uint64(0))
+    last = rc
+    return None if rc else (kind, p.value)
+def take(kind, size):
+    block = allocate(kind, size)
+    if block:
+        blocks.append(block)
+    return 0 if block else last
+def give(which=-1):
+    return free(*blocks.pop(which))
+def free(kind, p):
+    return cu.cuMemRelease(c_uint64(p)) if kind == 'vmm' else cu.cuMemFree_v2(c_uint64(p))
+def take_some(count, kind, size):
+    return sum(take(kind, size) == 0 for _ in range(count))
+def give_some(count):
+    return sum(give() == 0 for _ in range(count))
+def churn(kinds, size, seconds):
+    """A thread for each kind allocates and frees; how often each did."""
+    import threading, time
+    until, done = time.monotonic() + seconds, [0] * len(kinds)
+    def work(k):
+        own = c_void_p()
+        assert cu.cuDevicePrimaryCtxRetain(byref(own), 0) == 0 and cu.cuCtxSetCurrent(own) == 0
+        mine = []
+        while time.monotonic() < until:
+            p = allocate(kinds[k], size)
+            if p:
+                mine.append(p)
+                done[k] += 1
+            while mine and (not p or len(mine) > 3):
+                assert free(*mine.pop(0)) == 0
+        for one in mine:
+            assert free(*one) == 0
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(kinds))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return done
+def until_refused(kind, size):
+    count = 0
+    while take(kind, size) == 0:
+        count += 1
+    return count
+for line in sys.stdin:
+    words = json.loads(line)
+    print(json.dumps(globals()[words[0]](*words[1:])), flush=True)
+'''
+
+
+class Member(Client):
+    """A program under the preload, on the one instance that is named."""
+
+    def __init__(self, instance, start=0, **settings):
+        super().__init__([sys.executable, '-c', MEMBER], CUDA_VISIBLE_DEVICES=instance, **settings)
+        assert self.ask('start') == start
+
+    def ask(self, *words):
+        self.say(json.dumps(words))
+        return json.loads(self.line())
+
+
+def names(**cards):
+    """The UUID of each card and of its instances, in NVML's order."""
+    done = python(NVML + 'print(*[name(h) for h in handles()])', preload=False, CUDA_VISIBLE_DEVICES=None, **cards)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def look(**settings):
+    """What a program that knows only NVML is shown of each: total, free, used."""
+    done = python(NVML + 'import json; print(json.dumps(look()))', CUDA_VISIBLE_DEVICES=None, **settings)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def ledgers(**settings):
+    done = run([COMMAND, 'ps', '--json', '--all'], preload=False, **settings)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)['devices']
+
+
+def used(**settings):
+    """Bytes in the ledger of each device."""
+    return {d['uuid']: sum(t['used'] for t in d['tenants']) for d in ledgers(**settings)}
+
+
+def held(**settings):
+    """Bytes that are really held of each device, by its UUID without what kind it is."""
+    done = run([BUILD / 'simgpu/truth'], preload=False, **settings)
+    assert done.returncode == 0, done.stderr
+    return {d['uuid'][4:]: d['resident'] for d in json.loads(done.stdout)['devices']}
