@@ -4,7 +4,7 @@ holds something.
 """
 import pytest
 
-from mig import GIB, MIB, Member, fresh, look, names, used
+from gpus import GIB, MIB, Member, fresh, look, names, used
 
 CARDS = dict(SIMGPU_DEVICES='40G', SIMGPU_MIG='0:10G+10G', SIMGPU_CONTEXT='100M', CUQUOTA_LOG='off')
 

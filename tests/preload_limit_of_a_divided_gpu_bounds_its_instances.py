@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from mig import GIB, MIB, Member, fresh, held, ledgers, names, used
+from gpus import GIB, MIB, Member, fresh, held, ledgers, names, used
 
 CARDS = dict(SIMGPU_DEVICES='40G', SIMGPU_MIG='0:10G+10G+5G', SIMGPU_CONTEXT='100M')
 GRAIN = 2 * MIB

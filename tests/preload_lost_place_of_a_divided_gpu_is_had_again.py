@@ -5,7 +5,7 @@ import json, os, time
 
 import pytest
 
-from mig import GIB, MIB, Member, fresh, names, used
+from gpus import GIB, MIB, Member, fresh, names, used
 
 CARDS = dict(SIMGPU_DEVICES='40G', SIMGPU_MIG='0:10G+10G', SIMGPU_CONTEXT='100M')
 GRAIN = 2 * MIB

@@ -1,4 +1,4 @@
-"""For tests of divided cards: the names of a card's instances, and a program that uses one and looks at all by NVML."""
+"""For tests of several devices: their names, a program that uses some and looks at all by NVML, the ledgers and the truth."""
 import json, os, sys
 
 import pytest
@@ -58,17 +58,37 @@ cu = ctypes.CDLL('libcuda.so.1')
 from ctypes import c_size_t, c_int
 class Prop(ctypes.Structure):
     _fields_ = [('type', c_int), ('handles', c_int), ('place', c_int), ('id', c_int), ('win32', c_void_p), ('flags', c_uint64)]
-blocks = []
+blocks, contexts, here = [], [], 0
 def start():
-    context = c_void_p()
-    for rc in cu.cuInit(0), cu.cuDevicePrimaryCtxRetain(byref(context), 0), cu.cuCtxSetCurrent(context):
+    count = c_int()
+    for rc in cu.cuInit(0), cu.cuDeviceGetCount(byref(count)):
         if rc:
             return rc
+    for i in range(count.value):
+        contexts.append(None)
     return 0
+def use(ordinal=0):
+    """Its primary context is this thread's."""
+    global here
+    made = contexts[ordinal] or c_void_p()
+    rc = 0 if contexts[ordinal] else cu.cuDevicePrimaryCtxRetain(byref(made), ordinal)
+    rc = rc or cu.cuCtxSetCurrent(made)
+    if not rc:
+        contexts[ordinal], here = made, ordinal
+    return rc
+def uuids():
+    """In CUDA's order, as the driver has them."""
+    out = []
+    for i in range(len(contexts)):
+        raw = (ctypes.c_ubyte * 16)()
+        assert cu.cuDeviceGetUuid_v2(raw, i) == 0
+        x = bytes(raw).hex()
+        out.append('GPU-%s-%s-%s-%s-%s' % (x[:8], x[8:12], x[12:16], x[16:20], x[20:]))
+    return out
 def info():
     free, total, whole = c_size_t(), c_size_t(), c_size_t()
     assert cu.cuMemGetInfo_v2(byref(free), byref(total)) == 0
-    assert cu.cuDeviceTotalMem_v2(byref(whole), 0) == 0
+    assert cu.cuDeviceTotalMem_v2(byref(whole), here) == 0
     assert whole.value == total.value
     return total.value, free.value
 last = 0
@@ -85,7 +105,7 @@ def allocate(kind, size):
     elif kind == 'heap':
         rc = cu.cuCtxSetLimit(2, c_size_t(size))
     else:
-        rc = cu.cuMemCreate(byref(p), c_size_t(-(-size >> 21) << 21), byref(Prop(1, 0, 1, 0)), c_uint64(0))
+        rc = cu.cuMemCreate(byref(p), c_size_t(-(-size >> 21) << 21), byref(Prop(1, 0, 1, here)), c_uint64(0))
     last = rc
     return None if rc else (kind, p.value)
 def take(kind, size):
@@ -95,6 +115,16 @@ def take(kind, size):
     return 0 if block else last
 def give(which=-1):
     return free(*blocks.pop(which))
+def give_from(ordinal, which=-1):
+    """By another thread, in the context of another device."""
+    import threading
+    out = []
+    def work():
+        out.append(cu.cuCtxSetCurrent(contexts[ordinal]) or give(which))
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return out[0]
 def free(kind, p):
     return cu.cuMemRelease(c_uint64(p)) if kind == 'vmm' else cu.cuMemFree_v2(c_uint64(p))
 def take_some(count, kind, size):
@@ -136,11 +166,13 @@ for line in sys.stdin:
 
 
 class Member(Client):
-    """A program under the preload, on the one instance that is named."""
+    """A program under the preload, with the devices that it names (None: all), on the first of them; `use` another."""
 
-    def __init__(self, instance, start=0, **settings):
-        super().__init__([sys.executable, '-c', MEMBER], CUDA_VISIBLE_DEVICES=instance, **settings)
+    def __init__(self, devices, start=0, use=True, **settings):
+        super().__init__([sys.executable, '-c', MEMBER], CUDA_VISIBLE_DEVICES=devices, **settings)
         assert self.ask('start') == start
+        if use and not start:
+            assert self.ask('use') == 0
 
     def ask(self, *words):
         self.say(json.dumps(words))
@@ -170,6 +202,11 @@ def ledgers(**settings):
 def used(**settings):
     """Bytes in the ledger of each device."""
     return {d['uuid']: sum(t['used'] for t in d['tenants']) for d in ledgers(**settings)}
+
+
+def used_by(tenant, **settings):
+    """Bytes of one tenant on each device."""
+    return {d['uuid']: t['used'] for d in ledgers(**settings) for t in d['tenants'] if t['name'] == tenant}
 
 
 def held(**settings):
