@@ -17,11 +17,19 @@
 enum { OF_EACH = 512,
        DEVICES = sizeof(LETTERS) - 1 };
 
-static struct {
+struct called {
 	char name[80]; /* as NVML says it */
 	char old[80];  /* an instance's: by the numbers that it has on its card */
-	unsigned gib;
-} device_of[128]; /* by its letter */
+	char model[64];
+	unsigned gib, instance; /* its number on the card */
+};
+
+TEST_USED static struct called *called(char letter)
+{
+	static struct called devices[128];
+
+	return &devices[(unsigned char)letter];
+}
 
 TEST_USED static void instances_setup(void)
 {
@@ -45,7 +53,6 @@ TEST_USED static void instances_learn(void)
 
 	CHECK_EQ(ML(nvmlInit_v2)(), NVML_SUCCESS);
 	for (const char *at = LETTERS; *at; at++, index++) {
-		const unsigned letter = (unsigned char)*at;
 		unsigned instance, compute;
 		char gpu[48];
 
@@ -61,15 +68,19 @@ TEST_USED static void instances_learn(void)
 			CHECK_EQ(ML(nvmlDeviceGetGpuInstanceId)(device, &instance), NVML_SUCCESS);
 			CHECK_EQ(ML(nvmlDeviceGetComputeInstanceId)(device, &compute),
 				 NVML_SUCCESS);
-			memcpy(gpu, device_of[(unsigned char)card_under(*at)].name, sizeof(gpu));
-			snprintf(device_of[letter].old, sizeof(device_of[letter].old),
+			memcpy(gpu, called(card_under(*at))->name, sizeof(gpu));
+			snprintf(called(*at)->old, sizeof(called(*at)->old),
 				 "MIG-%.40s/%u/%u", gpu, instance, compute);
+			called(*at)->instance = instance;
 		}
-		CHECK_EQ(ML(nvmlDeviceGetUUID)(device, device_of[letter].name,
-					       sizeof(device_of[letter].name)),
+		CHECK_EQ(ML(nvmlDeviceGetUUID)(device, called(*at)->name,
+					       sizeof(called(*at)->name)),
+			 NVML_SUCCESS);
+		CHECK_EQ(ML(nvmlDeviceGetName)(device, called(*at)->model,
+					       sizeof(called(*at)->model)),
 			 NVML_SUCCESS);
 		CHECK_EQ(ML(nvmlDeviceGetMemoryInfo)(device, &memory), NVML_SUCCESS);
-		device_of[letter].gib = (unsigned)(memory.total >> 30);
+		called(*at)->gib = (unsigned)(memory.total >> 30);
 	}
 	CHECK_EQ(ML(nvmlShutdown)(), NVML_SUCCESS);
 }
@@ -92,14 +103,30 @@ static const char *instances_expand(const char *variable, const char *value, cha
 			continue;
 		}
 		value++;
-		text = strchr("/^", kind) ? device_of[(unsigned char)*value].old
-					  : device_of[(unsigned char)*value].name;
+		text = strchr("/^", kind) ? called(*value)->old
+					  : called(*value)->name;
 		length = kind == '~' ? 14 : strlen(text);
 		for (; length && n < OF_EACH - 1; length--, text++)
 			out[n++] = (char)(kind == '^' ? toupper(*text) : *text);
 	}
 	out[n] = 0;
 	return out;
+}
+
+/* NVML shows as much of what the caller's list names, where that is the name of one instance. */
+TEST_USED static void instances_check_nvml(size_t total)
+{
+	const char *const name = getenv("CUDA_VISIBLE_DEVICES");
+	nvmlDevice_t device;
+	nvmlMemory_t memory;
+
+	CHECK_EQ(ML(nvmlInit_v2)(), NVML_SUCCESS);
+	if (name && !strncmp(name, "MIG-", 4) &&
+	    ML(nvmlDeviceGetHandleByUUID)(name, &device) == NVML_SUCCESS) {
+		CHECK_EQ(ML(nvmlDeviceGetMemoryInfo)(device, &memory), NVML_SUCCESS);
+		CHECK_EQ(memory.total, total);
+	}
+	CHECK_EQ(ML(nvmlShutdown)(), NVML_SUCCESS);
 }
 
 /* In a client: "c4" is device c with 4 GiB in all. A driver that has no name for an instance says
@@ -122,12 +149,69 @@ TEST_USED static int instances_show(void)
 		if (CU(cuDeviceGetUuid_v2)(&uuid, i) != CUDA_SUCCESS)
 			uuid = gpu;
 		CHECK_EQ(CU(cuDeviceTotalMem_v2)(&total, i), CUDA_SUCCESS);
+		instances_check_nvml(total);
 		printf("%s%s%02hhx%02hhx%02hhx%02hhx %zu", i ? " " : "",
 		       memcmp(&uuid, &gpu, sizeof(uuid)) ? "MIG-" : "GPU-", uuid.bytes[0],
 		       uuid.bytes[1], uuid.bytes[2], uuid.bytes[3], total >> 30);
 	}
 	printf("\n");
 	return 0;
+}
+
+/* This program anew under the preload; its argument are the letters of what it should see. */
+TEST_USED static struct client instances_client(const char *setting, const char *visible)
+{
+	const char *const argv[] = {"/proc/self/exe", visible, NULL};
+	char value[OF_EACH];
+	const char *const env[] = {instances_expand("CUQUOTA_VISIBLE_DEVICES", setting, value),
+				   "CUQUOTA_LOG=off", NULL};
+	struct client c = client_capped(argv, env);
+
+	for (const char *at = LETTERS; *at; at++) {
+		const struct called *const d = called(*at);
+
+		client_say(&c, "%s %s %u %s", d->name, *d->old ? d->old : "-", d->instance,
+			   d->model);
+	}
+	return c;
+}
+
+/* In that client, before anything else. */
+TEST_USED static void instances_hear(void)
+{
+	for (const char *at = LETTERS; *at; at++) {
+		struct called *const d = called(*at);
+		const int n = scanf("%79s %79s %u %63[^\n]", d->name, d->old, &d->instance,
+				    d->model);
+
+		CHECK_EQ(n, 4);
+	}
+}
+
+TEST_USED static void instances_bytes(char letter, unsigned char bytes[16])
+{
+	unsigned n = 0;
+
+	for (const char *at = called(letter)->name + 4; *at; at++)
+		if (*at != '-')
+			CHECK_EQ(sscanf(at++, "%2hhx", &bytes[n++]), 1);
+	CHECK_EQ(n, 16u);
+}
+
+/* NVML is started. The simulated handles lie side by side, so that a hidden one's can be made up:
+ * cards first. */
+TEST_USED static uintptr_t instances_handle(char letter)
+{
+	char uuid[80];
+	nvmlDevice_t first;
+
+	CHECK_EQ(ML(nvmlDeviceGetHandleByIndex_v2)(0, &first), NVML_SUCCESS);
+	CHECK_EQ(ML(nvmlDeviceGetUUID)(first, uuid, sizeof(uuid)), NVML_SUCCESS);
+	for (const char *at = CARD_LETTERS; *at; at++)
+		if (!strcmp(called(*at)->name, uuid))
+			return (uintptr_t)first - (uintptr_t)(at - CARD_LETTERS) +
+			       (uintptr_t)(strchr(LETTERS, letter) - LETTERS);
+	FAIL("%s is none of the cards", uuid);
 }
 
 struct shown_by {
@@ -143,6 +227,7 @@ TEST_USED static void instances_expect(const struct shown_by *row)
 		instances_expand("CUDA_VISIBLE_DEVICES", row->callers, value[1]),
 		instances_expand("CUQUOTA_MEMORY_LIMIT", row->limit, value[2]), NULL};
 	const char *const argv[] = {"/proc/self/exe", "show", NULL};
+	const char *const looking[] = {"/proc/self/exe", "look", row->want + 1, NULL};
 	struct client c = client_capped(argv, env);
 	const char *got = client_line(&c, DEADLINE_MS);
 
@@ -151,7 +236,7 @@ TEST_USED static void instances_expect(const struct shown_by *row)
 
 		if (isalpha(*w) && strncmp(row->want, "error", 5) != 0)
 			snprintf(line + n, sizeof(line) - n, "%.12s ",
-				 device_of[(unsigned char)*w].name);
+				 called(*w)->name);
 		else
 			snprintf(line + n, sizeof(line) - n, "%c", *w);
 	}
@@ -159,6 +244,10 @@ TEST_USED static void instances_expect(const struct shown_by *row)
 		FAIL("visible %s, caller's %s, limit %s: \"%s\", want %s, \"%s\"", row->visible,
 		     row->callers, row->limit, got, row->want, line);
 	CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
+	/* So it does to who only uses NVML. */
+	c = client_capped(looking, env);
+	if (client_wait(&c, DEADLINE_MS))
+		FAIL("visible %s, caller's %s, limit %s", row->visible, row->callers, row->limit);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Another thread sets CUDA_VISIBLE_DEVICES while the driver starts, so that the driver shows a
- * device outside the list: the start is denied, and so is every way to a device.
+ * device outside the list, be it an instance beside the one that is in it: the start is denied, and
+ * so is every way to a device.
  */
 #include "client.h"
 
@@ -12,8 +13,9 @@ static void *init(void *rc)
 	return NULL;
 }
 
-/* `joins`: this process is capped; else its limit was refused and CUQUOTA_ON_ERROR allows. */
-static int child(bool joins)
+/* `joins`: this process is capped; else its limit was refused and CUQUOTA_ON_ERROR allows.
+ * `pci`: of what the driver shows. */
+static int child(bool joins, const char *pci)
 {
 	const int64_t until = now_ms() + DEADLINE_MS;
 	pthread_t thread;
@@ -36,7 +38,7 @@ static int child(bool joins)
 	CHECK_EQ(CU(cuInit)(0), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetCount)(&count), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGet)(&device, 0), CUDA_ERROR_NOT_PERMITTED);
-	CHECK_EQ(CU(cuDeviceGetByPCIBusId)(&device, "0000:17:00.0"), CUDA_ERROR_NOT_PERMITTED);
+	CHECK_EQ(CU(cuDeviceGetByPCIBusId)(&device, pci), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetUuid_v2)(&uuid, 0), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetUuid)(&uuid, 0), CUDA_ERROR_NOT_PERMITTED);
 	CHECK_EQ(CU(cuDeviceGetName)(text, sizeof(text), 0), CUDA_ERROR_NOT_PERMITTED);
@@ -48,30 +50,61 @@ static int child(bool joins)
 	return 0;
 }
 
+/* Where a card is; the name of the second of its instances. */
+static void learn(unsigned index, char pci[32], char name[96])
+{
+	nvmlDevice_t card, device;
+	nvmlPciInfo_t info;
+
+	CHECK_EQ(ML(nvmlInit_v2)(), NVML_SUCCESS);
+	CHECK_EQ(ML(nvmlDeviceGetHandleByIndex_v2)(index, &card), NVML_SUCCESS);
+	CHECK_EQ(ML(nvmlDeviceGetPciInfo_v3)(card, &info), NVML_SUCCESS);
+	snprintf(pci, 32, "%s", info.busId);
+	if (!name)
+		return;
+	CHECK_EQ(ML(nvmlDeviceGetMigDeviceHandleByIndex)(card, 1, &device), NVML_SUCCESS);
+	CHECK_EQ(ML(nvmlDeviceGetUUID)(device, name, 96), NVML_SUCCESS);
+}
+
+static void expect(const char *visible, const char *order, const char *limit, const char *on_error,
+		   const char *pci)
+{
+	const char *const text[] = {visible, order, limit, on_error};
+	static const char *const name[] = {"CUQUOTA_VISIBLE_DEVICES", "SIMGPU_CUDA_ORDER",
+					   "CUQUOTA_MEMORY_LIMIT", "CUQUOTA_ON_ERROR"};
+	const char *const self[] = {"/proc/self/exe", on_error, pci, NULL};
+	char value[4][160];
+	const char *const env[] = {value[0],
+				   value[1],
+				   value[2],
+				   value[3],
+				   "SIMGPU_DELAY=cuInit:300ms",
+				   "CUDA_VISIBLE_DEVICES=0",
+				   "CUQUOTA_LOG=off",
+				   NULL};
+	struct client c;
+
+	for (int i = 0; i < 4; i++)
+		snprintf(value[i], sizeof(value[i]), "%s=%s", name[i], text[i]);
+	c = client_capped(self, env);
+	if (client_wait(&c, DEADLINE_MS))
+		FAIL("visible %s, limit %s", visible, limit);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const limits[][2] = {{"4G", "deny"}, {"nonsense", "allow"}};
+	char second[96], pci[32];
 
-	if (argc > 1)
-		return child(!strcmp(argv[1], "deny"));
-	for (int i = 0; i < 2; i++) {
-		char limit[64], on_error[64];
-		const char *const self[] = {"/proc/self/exe", limits[i][1], NULL};
-		/* CUDA's 0 is the last of NVML's. */
-		const char *const env[] = {limit,
-					   on_error,
-					   "CUQUOTA_VISIBLE_DEVICES=0,1",
-					   "SIMGPU_DEVICES=24G,16G,8G",
-					   "SIMGPU_DELAY=cuInit:300ms",
-					   "CUDA_VISIBLE_DEVICES=0",
-					   "CUQUOTA_LOG=off",
-					   NULL};
-		struct client c;
-
-		snprintf(limit, sizeof(limit), "CUQUOTA_MEMORY_LIMIT=%s", limits[i][0]);
-		snprintf(on_error, sizeof(on_error), "CUQUOTA_ON_ERROR=%s", limits[i][1]);
-		c = client_capped(self, env);
-		CHECK_EQ(client_wait(&c, DEADLINE_MS), 0);
-	}
+	if (argc > 2)
+		return child(!strcmp(argv[1], "deny"), argv[2]);
+	setenv("SIMGPU_DEVICES", "24G,16G,8G", 1);
+	setenv("SIMGPU_MIG", "0:10G+5G", 1);
+	/* CUDA's 0 is the last of NVML's. */
+	learn(2, pci, NULL);
+	expect("0,1", "reverse", "4G", "deny", pci);
+	expect("0,1", "reverse", "nonsense", "allow", pci);
+	/* It is the first of the instances. */
+	learn(0, pci, second);
+	expect(second, "pci", "4G", "deny", pci);
 	return 0;
 }

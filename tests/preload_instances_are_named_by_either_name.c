@@ -77,6 +77,10 @@ static const struct shown_by rows_before[] = {
 
 int main(int argc, char **argv)
 {
+	if (argc > 2) {
+		instances_check_nvml(strtoull(argv[2], NULL, 10) << 30);
+		return 0;
+	}
 	if (argc > 1)
 		return instances_show();
 	instances_setup();

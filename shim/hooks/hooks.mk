@@ -10,4 +10,5 @@ $(BUILD)/tests/preload_process_lists_are_the_tenants_members: $(BUILD)/libcuquot
 $(BUILD)/gen/lookups.h: tests/lookups.py shim/driver/cuda.def shim/driver/nvml.def $(HEADERS)
 	$(Q)mkdir -p $(@D)
 	$(Q)python3 $< $@ $(CUDA_INCLUDE) $(NVML_INCLUDE)
-$(BUILD)/tests/preload_no_look_up_finds_a_hidden_device: $(BUILD)/gen/lookups.h
+$(BUILD)/tests/preload_no_look_up_finds_a_hidden_device $(BUILD)/tests/preload_no_look_up_finds_a_hidden_instance: \
+	$(BUILD)/gen/lookups.h

@@ -188,31 +188,3 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
 		*isActive = NVML_FEATURE_DISABLED;
 	return rc;
 }
-
-nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *count)
-{
-	return real_nvml.nvmlDeviceGetMaxMigDeviceCount(seen_handle(device), count);
-}
-
-/* The places of hidden instances are empty, as those of instances that were never made. */
-nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index,
-						 nvmlDevice_t *migDevice)
-{
-	nvmlDevice_t handle = NULL;
-	const nvmlReturn_t rc = real_nvml.nvmlDeviceGetMigDeviceHandleByIndex(
-		seen_handle(device), index, migDevice ? &handle : NULL);
-
-	if (rc != NVML_SUCCESS || !migDevice)
-		return rc;
-	if (seen_device(handle) != SEEN_SHOWN)
-		return NVML_ERROR_NOT_FOUND;
-	*migDevice = handle;
-	return rc;
-}
-
-nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t migDevice,
-							  nvmlDevice_t *device)
-{
-	return real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(seen_handle(migDevice),
-								      device);
-}

@@ -86,6 +86,29 @@ enum seen seen_address(unsigned domain, unsigned bus, unsigned device)
 	return seen_device(handle);
 }
 
+bool seen_part(nvmlDevice_t gpu, unsigned gpu_instance, unsigned compute_instance)
+{
+	const struct visible *list;
+	struct uuid uuid;
+
+	if (seen_all())
+		return true;
+	list = seen_list();
+	if (!list || visible_uuid(gpu, &uuid))
+		return false;
+	if (list->all || visible_exact(list, &uuid))
+		return true;
+	for (unsigned i = 0; i < list->count; i++) {
+		const struct uuid *const device = &list->device[i].uuid;
+
+		if (device->numbered && uuid_equal(&list->device[i].gpu, &uuid) &&
+		    device->gpu_instance == gpu_instance &&
+		    (compute_instance == SEEN_ANY || device->compute_instance == compute_instance))
+			return true;
+	}
+	return false;
+}
+
 nvmlDevice_t seen_handle(nvmlDevice_t handle)
 {
 	return seen_device(handle) == SEEN_HIDDEN ? NULL : handle;

@@ -33,6 +33,11 @@ enum seen seen_device(nvmlDevice_t handle);
 enum seen seen_uuid(const char *text);
 enum seen seen_address(unsigned domain, unsigned bus, unsigned device);
 
+/* A part of a divided GPU, by the numbers that it has there: is it one of a device that is shown?
+ * SEEN_ANY: whatever compute instance. */
+#define SEEN_ANY UINT32_MAX
+bool seen_part(nvmlDevice_t gpu, unsigned gpu_instance, unsigned compute_instance);
+
 /* The handle to ask NVML with: NULL, which NVML refuses as it does a wrong one, for a hidden
  * device. */
 nvmlDevice_t seen_handle(nvmlDevice_t handle);
