@@ -1,9 +1,10 @@
 /*
  * report: UV-01
- * Random cards, random lists of the tenant and random CUDA_VISIBLE_DEVICES of the program, 10,000
- * of them: what the driver shows has the count, the order and the UUIDs that it shows by its own
- * rule on a machine where the hidden cards were pulled out. The driver's rule is simgpu's, compiled
- * in; so are policy/visible*.c, so that each case begins with a list that nobody has settled.
+ * Random cards, divided and whole, random lists of the tenant and random CUDA_VISIBLE_DEVICES of
+ * the program, 10,000 of them: what the driver shows has the count, the order and the UUIDs that it
+ * shows by its own rule on a machine where the hidden devices were pulled out. The driver's rule is
+ * simgpu's, compiled in; so are policy/visible*.c, so that each case begins with a list that nobody
+ * has settled.
  */
 #include "helper.h"
 
@@ -24,18 +25,13 @@ static const struct settings *told_settings(void)
 #include "policy/visible.c"
 #undef settings_get
 
-#include "simgpu/visible.c"
+#include "machine.h"
 
 #define CASES 10000
-#define MOST 8 /* cards */
 #define TEXT 2048
+#define NAME_TEXT 64
 
-struct driver driver_table;
-struct nvml_driver nvml_driver_table;
-bool driver_ready, nvml_driver_ready;
-
-static struct config machine; /* as it is */
-static struct config left;    /* without the hidden cards */
+static struct config left; /* without the hidden devices */
 
 static char list[TEXT], callers[TEXT], order[64]; /* NAME=value, "" when not set */
 static unsigned number;				  /* of the case */
@@ -48,170 +44,60 @@ static unsigned number;				  /* of the case */
 
 static const char *left_text(void)
 {
-	static char text[MOST * 48 + 1];
+	static char text[CARDS_MAX * NAME_TEXT + 1];
 	size_t n = 0;
 
 	text[0] = 0;
-	for (unsigned i = 0; i < left.cards; i++)
+	for (unsigned i = 0; i < left.devices; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", left.card[i].uuid_text);
 	return text;
 }
 
-/* ---- chance ---- */
+/* ---- the tenant's list, and which devices it leaves ---- */
 
-static uint64_t chance_state = 0x9e3779b97f4a7c15ull;
-
-static unsigned chance(unsigned below)
-{
-	chance_state ^= chance_state << 13;
-	chance_state ^= chance_state >> 7;
-	chance_state ^= chance_state << 17;
-	return (unsigned)(chance_state >> 33) % below;
-}
-
-/* ---- the machine ---- */
-
-static unsigned shown[CARDS_MAX], shown_count, inits;
-
-static CUresult sim_init(unsigned flags)
-{
-	inits++;
-	shown_count = visible_resolve(&machine, shown);
-	return shown_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
-}
-
-static CUresult sim_count(int *count)
-{
-	*count = (int)shown_count;
-	return shown_count ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
-}
-
-static CUresult sim_get(CUdevice *device, int ordinal)
-{
-	*device = ordinal;
-	return CUDA_SUCCESS;
-}
-
-static CUresult sim_uuid(CUuuid *uuid, CUdevice device)
-{
-	memcpy(uuid->bytes, machine.card[shown[device]].uuid, sizeof(uuid->bytes));
-	return CUDA_SUCCESS;
-}
-
-static nvmlReturn_t sim_nvml_up(void)
-{
-	return NVML_SUCCESS;
-}
-
-static nvmlReturn_t sim_nvml_count(unsigned *count)
-{
-	*count = machine.cards;
-	return NVML_SUCCESS;
-}
-
-static nvmlReturn_t sim_nvml_by_index(unsigned index, nvmlDevice_t *device)
-{
-	*device = (nvmlDevice_t)&machine.card[index];
-	return index < machine.cards ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
-}
-
-static nvmlReturn_t sim_nvml_uuid(nvmlDevice_t device, char *uuid, unsigned length)
-{
-	snprintf(uuid, length, "%s", ((const struct card *)device)->uuid_text);
-	return NVML_SUCCESS;
-}
-
-static nvmlReturn_t sim_nvml_places(nvmlDevice_t device, unsigned *count)
-{
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-bool driver_aside(void)
-{
-	return false;
-}
-
-void driver_load(void)
-{
-	driver_table.cuInit = sim_init;
-	driver_table.cuDeviceGetCount = sim_count;
-	driver_table.cuDeviceGet = sim_get;
-	driver_table.cuDeviceGetUuid = sim_uuid;
-	driver_table.cuDeviceGetUuid_v2 = sim_uuid;
-	driver_ready = true;
-}
-
-void nvml_driver_load(void)
-{
-	nvml_driver_table.nvmlInit_v2 = sim_nvml_up;
-	nvml_driver_table.nvmlShutdown = sim_nvml_up;
-	nvml_driver_table.nvmlDeviceGetCount_v2 = sim_nvml_count;
-	nvml_driver_table.nvmlDeviceGetHandleByIndex_v2 = sim_nvml_by_index;
-	nvml_driver_table.nvmlDeviceGetMaxMigDeviceCount = sim_nvml_places;
-	nvml_driver_table.nvmlDeviceGetUUID = sim_nvml_uuid;
-	nvml_driver_ready = true;
-}
-
-/* Half of the cards begin as an earlier one does, some up to the last half of a byte. */
-static void make_machine(void)
-{
-	machine.cards = 1 + chance(MOST);
-	machine.devices = machine.cards; /* none is divided */
-	for (unsigned i = 0; i < machine.cards; i++) {
-		struct card *const card = &machine.card[i];
-		const unsigned same = i && chance(2) ? 1 + chance(15) : 0;
-		struct uuid uuid = {.mig = 0};
-
-		for (unsigned k = 0; k < 16; k++)
-			card->uuid[k] = (unsigned char)chance(256);
-		if (same)
-			memcpy(card->uuid, machine.card[chance(i)].uuid, same);
-		card->uuid[15] = (unsigned char)(card->uuid[15] << 4 | i); /* never two alike */
-		memcpy(uuid.bytes, card->uuid, sizeof(uuid.bytes));
-		uuid_format(&uuid, card->uuid_text);
-		machine.cuda_order[i] = i;
-	}
-	for (unsigned i = machine.cards; i > 1; i--) {
-		const unsigned k = chance(i), swap = machine.cuda_order[k];
-
-		machine.cuda_order[k] = machine.cuda_order[i - 1];
-		machine.cuda_order[i - 1] = swap;
-	}
-}
-
-/* ---- the tenant's list, and which cards it leaves ---- */
-
-/* The beginning of a card's name, from one digit to all; sometimes of no card's. In any case. */
+/* The beginning of a device's name, from one digit to all; of an old name all. Sometimes it is of
+ * none. In any case. */
 static void write_name(char *out, const struct card *card, bool any_case)
 {
-	const unsigned whole = (unsigned)strlen(card->uuid_text);
-	const unsigned length = chance(2) ? whole : 5 + chance(whole - 4);
+	const bool old = card->gpu_instance && (before_r470 || !chance(3));
+	const char *const name = old && !before_r470 ? card->other_text : card->uuid_text;
+	const unsigned whole = (unsigned)strlen(name);
+	const unsigned length = old || chance(2) ? whole : 5 + chance(whole - 4);
 
-	snprintf(out, 64, "%.*s", (int)length, card->uuid_text);
+	snprintf(out, NAME_TEXT, "%.*s", (int)length, name);
 	if (!chance(8) && out[length - 1] != '-')
-		out[length - 1] = "0123456789abcdef"[chance(16)];
+		out[length - 1] = "0123456789abcdef"[chance(old ? 10 : 16)];
 	for (unsigned i = any_case ? 0 : 4; out[i] && !chance(2); i++)
 		out[i] = (char)(chance(2) ? toupper(out[i]) : tolower(out[i]));
 }
 
+static bool bears(const struct card *card, const char *key)
+{
+	const char *const old = before_r470 ? card->uuid_text : card->other_text;
+
+	if (strchr(key, '/'))
+		return card->gpu_instance && !strcasecmp(old, key);
+	return !(card->gpu_instance && before_r470) &&
+	       !strncasecmp(card->uuid_text, key, strlen(key));
+}
+
 static void leave(bool *stays, const char *key, bool *refused)
 {
-	unsigned found = 0, card = 0;
+	unsigned found = 0, device = 0;
 
 	if (isdigit((unsigned char)*key)) {
 		if ((unsigned)atoi(key) < machine.cards)
 			stays[atoi(key)] = true;
 		return;
 	}
-	for (unsigned i = 0; i < machine.cards; i++)
-		if (!strncasecmp(machine.card[i].uuid_text, key, strlen(key))) {
-			card = i;
+	for (unsigned i = 0; i < machine.devices; i++)
+		if (bears(&machine.card[i], key)) {
+			device = i;
 			found++;
 		}
 	*refused |= found > 1;
 	if (found == 1)
-		stays[card] = true;
+		stays[device] = true;
 }
 
 /* Without dashes, which at the end may be there or not. */
@@ -228,24 +114,66 @@ static bool same_key(const char *a, const char *b)
 	return true;
 }
 
-/* Where the driver counts in the order of the list, which is NVML's. */
+static unsigned put(unsigned device)
+{
+	left.card[left.devices] = machine.card[device];
+	return left.devices++;
+}
+
+/* The instances of a card that is left as a whole: found by name, and where it stands for one. */
+static void put_instances(unsigned place)
+{
+	struct card *const card = &left.card[place];
+	const unsigned from = card->first;
+
+	card->first = left.devices;
+	for (unsigned n = 0; n < card->instances; n++)
+		put(from + n);
+}
+
+/* The card of instances that are left: found by name, and stands for the first of them. */
+static void put_card(unsigned device, unsigned first)
+{
+	struct card *const card = &left.card[put(device)];
+
+	card->first = first;
+	card->instances = 1;
+}
+
+/* The driver counts in the order of the list, which is NVML's: what it has are the cards of the
+ * machine that is left, instances as well as cards. What is only named through it stands behind. */
 static void pull_out(const bool *stays)
 {
-	left.cards = 0;
-	for (unsigned i = 0; i < machine.cards; i++)
-		if (stays[i]) {
-			left.cuda_order[left.cards] = left.cards;
-			left.card[left.cards++] = machine.card[i];
-		}
-	left.devices = left.cards;
+	left.devices = 0;
+	for (unsigned i = 0; i < machine.cards; i++) {
+		const struct card *const card = &machine.card[i];
+
+		if (stays[i])
+			put(i);
+		for (unsigned n = card->first; !stays[i] && n < card->first + card->instances; n++)
+			if (stays[n])
+				put(n);
+	}
+	left.cards = left.devices;
+	for (unsigned i = 0; i < left.cards; i++) {
+		const struct card *const card = &left.card[i];
+
+		left.cuda_order[i] = i;
+		if (!card->gpu_instance)
+			put_instances(i);
+		else if (!i || !left.card[i - 1].gpu_instance ||
+			 left.card[i - 1].parent != card->parent)
+			put_card(card->parent, i);
+	}
 }
 
 /* False: it is refused. */
 static bool make_list(void)
 {
-	char key[MOST + 2][64];
-	const unsigned kind = chance(16), keys = 1 + chance(machine.cards + 1), from = chance(MOST);
-	bool stays[MOST] = {false}, refused = false;
+	char key[MOST + 2][NAME_TEXT];
+	const unsigned kind = chance(16), keys = 1 + chance(machine.cards + 1);
+	const unsigned from = chance(CARDS_MAX);
+	bool stays[CARDS_MAX] = {false}, refused = false;
 	size_t n = (size_t)sprintf(list, "CUQUOTA_VISIBLE_DEVICES=");
 
 	if (!kind) {
@@ -254,11 +182,11 @@ static bool make_list(void)
 		return true;
 	}
 	for (unsigned i = 0; kind > 1 && i < keys; i++) {
-		const unsigned next = chance(16) ? (from + i) % machine.cards
-						 : chance(machine.cards + 1);
+		const unsigned next = chance(16) ? (from + i) % machine.devices
+						 : chance(machine.devices + 1);
 
-		if (chance(2) || next == machine.cards)
-			sprintf(key[i], "%u", next);
+		if (next == machine.devices || (next < machine.cards && chance(2)))
+			sprintf(key[i], "%u", next % (machine.cards + 1));
 		else
 			write_name(key[i], &machine.card[next], true);
 		if (!chance(100)) {
@@ -292,7 +220,7 @@ static void write_ordinal(char *out, unsigned ordinal)
 static void make_callers(void)
 {
 	const bool names = chance(2);
-	const unsigned entries = chance(left.cards + 2), from = chance(MOST);
+	const unsigned entries = chance(left.cards + 2), from = chance(CARDS_MAX);
 	size_t n = (size_t)sprintf(callers, "CUDA_VISIBLE_DEVICES=");
 
 	for (unsigned i = 0; i < entries; i++) {
@@ -300,12 +228,13 @@ static void make_callers(void)
 		const unsigned next = left.cards && chance(16) ? (from + i) % left.cards
 							       : chance(MOST);
 		char entry[80];
+		const unsigned named = left.devices ? (from + i) % left.devices : 0;
 
 		if (names == (chance(16) != 0)) {
 			write_name(entry,
-				   left.cards > next && chance(16)
-					   ? &left.card[next]
-					   : &machine.card[chance(machine.cards)],
+				   left.devices && chance(16)
+					   ? &left.card[named]
+					   : &machine.card[chance(machine.devices)],
 				   !chance(16));
 			if (!chance(16))
 				memmove(entry, entry + 4, strlen(entry + 4) + 1);
@@ -348,7 +277,8 @@ static void check_shown(CUresult rc)
 	CHECK_EQ((int)visible_check(), (int)CUDA_SUCCESS);
 }
 
-static bool try_one(void)
+/* Were several shown, or an instance? */
+static void try_one(unsigned *several, unsigned *instances)
 {
 	char first[] = "A=1";
 	char *pairs[4] = {first};
@@ -382,17 +312,20 @@ static bool try_one(void)
 	own = NULL;
 	own_room = 0;
 	environ = kept;
-	return good && shown_count > 1;
+	*several += good && shown_count > 1;
+	*instances += good && shown_count && machine.card[shown[0]].gpu_instance;
 }
 
 int main(void)
 {
-	unsigned several = 0;
+	unsigned several = 0, instances = 0;
 
 	log_setup(LOG_OFF, NULL);
 	for (number = 0; number < CASES; number++)
-		several += try_one();
-	printf("%u cases, %u with several devices\n", number, several);
-	CHECK_GE(several, CASES / 10u);
+		try_one(&several, &instances);
+	printf("%u cases, %u with several devices, %u with an instance\n", number, several,
+	       instances);
+	CHECK_GE(several, CASES / 20u);
+	CHECK_GE(instances, CASES / 10u);
 	return 0;
 }
