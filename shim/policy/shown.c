@@ -120,6 +120,9 @@ static __attribute__((noinline)) void bound_by_parent(const struct device *paren
 {
 	struct shown gpu;
 
+	/* Else its instances bound themselves, and the dead of one are nothing to another. */
+	if (!device_limited(parent))
+		return;
 	show_joined(parent, UINT64_MAX, &gpu);
 	show_within(&gpu, shown);
 }
