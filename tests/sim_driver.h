@@ -40,7 +40,8 @@
 	X(cuStreamSynchronize) X(cuEventCreate) X(cuEventRecord) X(cuEventElapsedTime) \
 	X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) \
 	X(cuPointerGetAttribute) X(cuGetErrorName) X(cuGetErrorString) \
-	X(cuGetProcAddress) X(cuGetProcAddress_v2) X(cuGetExportTable) X(cuMemAllocAsync)
+	X(cuGetProcAddress) X(cuGetProcAddress_v2) X(cuGetExportTable) X(cuMemAllocAsync) \
+	X(cuTexRefSetFlags)
 /* clang-format on */
 
 static struct {

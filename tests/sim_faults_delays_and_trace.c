@@ -39,7 +39,7 @@ static int body(void *arg)
 	CHECK_GE(now_ms() - start, 20);
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
 	CHECK_EQ(cu.cuCtxCreate_v2(&c, 0, 0), 2);
-	CHECK_EQ(cu.cuMemAllocAsync(&p[0], 0x1234, NULL), CUDA_ERROR_NOT_SUPPORTED);
+	CHECK_EQ(cu.cuTexRefSetFlags(NULL, 0x1234), CUDA_ERROR_NOT_SUPPORTED);
 	start = now_ms();
 	CHECK_NE(cu.cuCtxPushCurrent_v2(NULL), 0);
 	CHECK_GE(now_ms() - start, 20);
@@ -78,7 +78,7 @@ int main(void)
 			allocs += rc == 0;
 		}
 		frees += !strcmp(name, "cuMemFree_v2") && rc == 700;
-		if (!strcmp(name, "cuMemAllocAsync")) {
+		if (!strcmp(name, "cuTexRefSetFlags")) {
 			asked = b;
 			stub += rc == 801;
 		}

@@ -229,6 +229,11 @@ static void parse(void)
 	value = getenv("SIMGPU_GRAPHICS");
 	c->graphics = !value || strcmp(value, "off") != 0;
 	c->context_bytes = size_setting("SIMGPU_CONTEXT", 300ULL << 20);
+	c->pool_step = size_setting("SIMGPU_POOL_STEP", 32ULL << 20);
+	if (!c->pool_step || c->pool_step > 1ULL << 30) {
+		complain("SIMGPU_POOL_STEP", getenv("SIMGPU_POOL_STEP"));
+		c->pool_step = 32ULL << 20;
+	}
 	c->reserved_bytes = size_setting("SIMGPU_RESERVED", 0);
 	value = getenv("SIMGPU_TAG");
 	snprintf(c->tag, sizeof(c->tag), "%s", value ? value : "");

@@ -46,6 +46,7 @@ struct config {
 	bool accounting;		    /* NVML notes what each process takes */
 	bool sessions;			    /* each process encodes and captures */
 	uint64_t context_bytes;
+	uint64_t pool_step; /* a pool grows by multiples of it */
 	uint64_t reserved_bytes; /* NVML memory v2 */
 	unsigned int version;	 /* 13050 = 13.5 */
 	char tag[64];

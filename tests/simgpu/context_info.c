@@ -1,7 +1,7 @@
 /*
  * What can be asked of a context, and set in it.
  */
-#include "sim.h"
+#include "pool.h"
 
 CUAPI(cuCtxGetDevice_v2, (CUdevice *device, CUcontext ctx), (device, ctx))
 {
@@ -26,6 +26,8 @@ CUAPI(cuCtxSynchronize_v2, (CUcontext ctx), (ctx))
 	CUresult rc = CUDA_SUCCESS;
 
 	context_of(ctx, &rc);
+	if (!rc)
+		pool_synchronized();
 	return rc;
 }
 

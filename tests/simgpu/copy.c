@@ -3,6 +3,7 @@
  * the stream.
  */
 #include "heap.h"
+#include "pool.h"
 #include "range.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ bool range_device(const CUdeviceptr at, const size_t bytes)
 {
 	struct host_block host;
 
-	if (!bytes || heap_touch(at, bytes))
+	if (!bytes || heap_touch(at, bytes) || pool_touch(at, bytes))
 		return true;
 	if (heap_owns(at))
 		return false;

@@ -25,6 +25,8 @@ CUdevice device_of_card(const unsigned int card)
 	return -1;
 }
 
+enum { POOLS = 11020 };
+
 static const struct card *card_of(const CUdevice device)
 {
 	unsigned int card;
@@ -143,7 +145,7 @@ static const struct {
 	{ 92, 1 }, { 93, 1 }, { 94, 1 }, { 95, 1 }, { 96, 1 }, { 97, 166912 }, { 98, 0 }, { 99, 1 },
 	{ 100, 0 }, { 101, 0 }, { 102, 1 }, { 103, 1 }, { 104, 0 }, { 105, 0 }, { 106, 32 },
 	{ 107, 0 }, { 108, 31457280 }, { 109, 134213632 }, { 110, 0 }, { 111, 1024 }, { 112, 0 },
-	{ 113, 1 }, { 114, 1 }, { 115, 0 }, { 116, 0 }, { 117, 0 }, { 118, 100 }, { 119, 0 },
+	{ 113, 1 }, { 114, 1 }, { 116, 0 }, { 117, 0 }, { 118, 100 }, { 119, 0 },
 	{ 120, 0 }, { 121, 0 }, { 122, 1 }, { 123, 1 }, { 124, 0 }, { 125, 0 }, { 126, 1 },
 	{ 127, 0 }, { 128, 0 }, { 129, 0 }, { 130, 0 }, { 131, -1 }, { 132, 0 }, { 133, 0 },
 	{ 134, 0 }, { 135, 0 }, { 136, 0 }, { 137, 0 }, { 138, 0 }, { 140, 0x145510de },
@@ -175,6 +177,9 @@ CUAPI(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev), 
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
 		*pi = dev;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+		*pi = config_get()->version >= POOLS;
 		return CUDA_SUCCESS;
 	}
 	for (i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)

@@ -2,6 +2,7 @@
  * The entry points for linear, pitched and managed memory, and what they report.
  */
 #include "heap.h"
+#include "pool.h"
 #include "sim.h"
 
 #include <string.h>
@@ -99,7 +100,10 @@ CUAPI(cuMemFree_v2, (CUdeviceptr dptr), (dptr))
 
 	if (!context_current(&rc))
 		return rc;
-	return dptr ? heap_free(dptr) : CUDA_SUCCESS;
+	if (!dptr)
+		return CUDA_SUCCESS;
+	rc = heap_free(dptr);
+	return rc == CUDA_ERROR_INVALID_VALUE ? pool_free(dptr) : rc;
 }
 
 CUAPI(cuMemFree, (CUdeviceptr_v1 dptr), (dptr))
@@ -115,8 +119,14 @@ CUAPI(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdeviceptr 
 
 	if (!context_current(&rc))
 		return rc;
-	if (!heap_find(dptr, &block))
-		return CUDA_ERROR_NOT_FOUND;
+	if (!heap_find(dptr, &block)) {
+		struct pool_block pooled;
+
+		if (!pool_find(dptr, &pooled))
+			return CUDA_ERROR_NOT_FOUND;
+		block.base = pooled.base;
+		block.bytes = pooled.bytes;
+	}
 	if (pbase)
 		*pbase = block.base;
 	if (psize)

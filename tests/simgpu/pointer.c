@@ -2,6 +2,7 @@
  * What can be asked of an address; hints for managed memory.
  */
 #include "heap.h"
+#include "pool.h"
 #include "range.h"
 
 #include <string.h>
@@ -12,11 +13,13 @@ struct answer {
 	struct context *context;
 	int card; /* -1: host */
 	bool managed;
+	CUmemoryPool pool;
 	uint64_t id;
 };
 
 static bool look_up(const CUdeviceptr ptr, struct answer *answer)
 {
+	struct pool_block pooled;
 	struct host_block host;
 	struct block block;
 
@@ -28,6 +31,14 @@ static bool look_up(const CUdeviceptr ptr, struct answer *answer)
 		answer->card = (int)block.context->card;
 		answer->managed = block.managed;
 		answer->id = block.id;
+		return true;
+	}
+	if (pool_find(ptr, &pooled)) {
+		answer->base = pooled.base;
+		answer->bytes = pooled.bytes;
+		answer->card = pooled.pool->card;
+		answer->pool = (CUmemoryPool)pooled.pool;
+		answer->id = pooled.id;
 		return true;
 	}
 	if (vmm_find(ptr, &answer->base, &answer->bytes, &answer->card))
@@ -79,6 +90,9 @@ static CUresult answer_one(void *data, const CUpointer_attribute attribute, cons
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		*(unsigned int *)data = 1;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)data = a->pool;
 		return CUDA_SUCCESS;
 	default:
 		return CUDA_ERROR_NOT_SUPPORTED;

@@ -2,7 +2,8 @@
  * Streams and events. All work is done when a call returns, so every stream is idle and every event
  * has happened; callbacks run at once, in the calling thread. Nothing is ever captured yet.
  */
-#include "sim.h"
+#include "pool.h"
+#include "stream.h"
 
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,17 @@ static CUresult stream_get(CUstream hStream, struct context **context, struct st
 		return CUDA_ERROR_INVALID_HANDLE;
 	*context = (*stream)->context;
 	return CUDA_SUCCESS;
+}
+
+CUresult stream_card(CUstream hStream, unsigned int *card)
+{
+	struct context *context;
+	struct stream *stream;
+	const CUresult rc = stream_get(hStream, &context, &stream);
+
+	if (!rc)
+		*card = context->card;
+	return rc;
 }
 
 static CUresult stream_check(CUstream hStream)
@@ -99,7 +111,11 @@ CUAPI(cuStreamQuery, (CUstream hStream), (hStream))
 
 CUAPI(cuStreamSynchronize, (CUstream hStream), (hStream))
 {
-	return stream_check(hStream);
+	const CUresult rc = stream_check(hStream);
+
+	if (!rc)
+		pool_synchronized();
+	return rc;
 }
 
 CUAPI(cuStreamWaitEvent, (CUstream hStream, CUevent hEvent, unsigned int Flags),
@@ -303,7 +319,10 @@ CUAPI(cuEventQuery, (CUevent hEvent), (hEvent))
 
 CUAPI(cuEventSynchronize, (CUevent hEvent), (hEvent))
 {
-	return handle_get(hEvent, KIND_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	if (!handle_get(hEvent, KIND_EVENT))
+		return CUDA_ERROR_INVALID_HANDLE;
+	pool_synchronized();
+	return CUDA_SUCCESS;
 }
 
 CUAPI(cuEventDestroy_v2, (CUevent hEvent), (hEvent))
