@@ -7,8 +7,10 @@
 #include "base/log.h"
 #include "base/settings.h"
 
+/* Without what the driver keeps for itself, where NVML tells it apart: nobody can have that. */
 static bool ask_size(const char *name, uint64_t *bytes)
 {
+	nvmlMemory_v2_t apart = {.version = nvmlMemory_v2};
 	const struct visible_hold hold = visible_enter();
 	const bool up = visible_start_nvml() == NVML_SUCCESS;
 	nvmlMemory_t memory;
@@ -19,6 +21,8 @@ static bool ask_size(const char *name, uint64_t *bytes)
 	       real_nvml.nvmlDeviceGetMemoryInfo(handle, &memory) == NVML_SUCCESS;
 	if (told)
 		*bytes = memory.total;
+	if (told && real_nvml.nvmlDeviceGetMemoryInfo_v2(handle, &apart) == NVML_SUCCESS)
+		*bytes = apart.total - apart.reserved;
 	if (up)
 		real_nvml.nvmlShutdown();
 	visible_leave(&hold);

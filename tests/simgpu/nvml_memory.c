@@ -15,7 +15,7 @@ static uint64_t used(const unsigned int index)
 	bytes = account_used(account, index);
 	/* Of a divided card, what its instances have. */
 	for (i = 0; i < card->instances; i++)
-		bytes += account_used(account, card->first + i);
+		bytes += used(card->first + i);
 	return bytes < card->bytes ? bytes : card->bytes;
 }
 
