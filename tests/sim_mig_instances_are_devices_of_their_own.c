@@ -15,7 +15,8 @@ static void *ml;
 
 struct row {
 	const char *visible;
-	long long total; /* GiB; 0: no device */
+	long long total;   /* GiB; 0: no device */
+	long long managed; /* GiB, beside */
 };
 
 static char names[3][80], old[3][80], gpu[2][80];
@@ -45,6 +46,9 @@ static int user(void *arg)
 	CHECK_EQ(total, row->total * GIB);
 	CHECK_EQ(cu.cuMemAlloc_v2(&p, left + 2 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
 	CHECK_EQ(cu.cuMemAlloc_v2(&p, GIB / 2), CUDA_SUCCESS);
+	if (row->managed)
+		CHECK_EQ(cu.cuMemAllocManaged(&p, row->managed * GIB, CU_MEM_ATTACH_GLOBAL),
+			 CUDA_SUCCESS);
 	dprintf(1, "ready\n");
 	for (;;)
 		pause();
@@ -126,9 +130,9 @@ static int look(void *arg)
 	fflush(stdout);
 	CHECK_EQ(getchar(), '\n');
 	CHECK_EQ(used(names[0]), 512);
-	CHECK_EQ(used(names[1]), 512);
+	CHECK_EQ(used(names[1]), 5 * 1024);
 	CHECK_EQ(used(old[2]), 0);
-	CHECK_EQ(used(gpu[0]), 2 * 512);
+	CHECK_EQ(used(gpu[0]), 512 + 5 * 1024);
 	GOOD(NVML(nvmlDeviceGetHandleByUUID)(gpu[0], &d));
 	GOOD(NVML(nvmlDeviceGetComputeRunningProcesses_v3)(d, &count, info));
 	CHECK_EQ(count, 2);
@@ -161,19 +165,19 @@ int main(void)
 	snprintf(twice, sizeof(twice), "%s,%s", gpu[0], names[0]);
 	snprintf(prefix, sizeof(prefix), "%.12s", names[1]);
 	const struct row rows[] = {
-		{NULL, 10},
-		{"0", 16},
-		{"1", 10},
-		{"1,0", 10},
-		{names[1], 5},
-		{old[0], 10},
-		{old[2], 5},
-		{gpu[0], 10},
-		{gpu[1], 16},
-		{two, 5},
-		{twice, 0},
-		{prefix, 5},
-		{"MIG-GPU-", 0},
+		{NULL, 10, 0},
+		{"0", 16, 0},
+		{"1", 10, 0},
+		{"1,0", 10, 0},
+		{names[1], 5, 0},
+		{old[0], 10, 0},
+		{old[2], 5, 0},
+		{gpu[0], 10, 0},
+		{gpu[1], 16, 0},
+		{two, 5, 0},
+		{twice, 0, 0},
+		{prefix, 5, 0},
+		{"MIG-GPU-", 0, 0},
 	};
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		c[0] = client_fork(user, (void *)(uintptr_t)&rows[i]);
@@ -187,8 +191,11 @@ int main(void)
 			FAIL("CUDA_VISIBLE_DEVICES=%s", rows[i].visible);
 		}
 	}
+	/* Managed memory beyond an instance is not on its card. */
+	const struct row more = {names[1], 5, 6};
+
 	c[0] = client_fork(user, (void *)(uintptr_t)&rows[0]);
-	c[1] = client_fork(user, (void *)(uintptr_t)&rows[4]);
+	c[1] = client_fork(user, (void *)(uintptr_t)&more);
 	for (int i = 0; i < 2; i++)
 		CHECK_STR(client_line(&c[i], DEADLINE_MS), "ready");
 	client_say(&viewer, "%s", "");

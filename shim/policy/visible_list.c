@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-static const struct visible everything = {.all = true};
+static struct visible everything; /* set by whoever may ask */
 static struct visible lists[2]; /* [1]: with NVML's indices */
 static bool settled[2];
 static int trouble; /* why there is no list: -errno */
@@ -32,6 +32,7 @@ struct visible_hold visible_enter(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &hold.cancel);
 	while (__atomic_exchange_n(guard(), 1, __ATOMIC_ACQUIRE))
 		nap_ns(200000);
+	everything.all = true;
 	asking = true;
 	return hold;
 }
@@ -177,8 +178,8 @@ static int settle_by_nvml(const struct visible_list *wish, struct visible *list)
 	int rc;
 
 	if (up) {
-		log_error("the order of devices cannot be told: NVML does not start (error %d); "
-			  "name one device by its whole UUID, or make libnvidia-ml.so.1 available",
+		log_error("which devices there are cannot be told: NVML does not start (error %d); "
+			  "name one GPU by its whole UUID, or make libnvidia-ml.so.1 available",
 			  up);
 		return -ENODEV;
 	}
