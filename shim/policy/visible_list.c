@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 static struct visible everything; /* set by whoever may ask */
-static struct visible lists[2]; /* [1]: with NVML's indices */
+static struct visible lists[2];	  /* [1]: with NVML's indices */
 static bool settled[2];
 static int trouble; /* why there is no list: -errno */
 static __thread bool asking;
