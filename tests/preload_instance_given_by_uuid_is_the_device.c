@@ -9,24 +9,23 @@
 #include "context.h"
 
 #define MIB (1ull << 20)
-#define GIB (1ull << 30)
 
 static char name[2][64];
 
 static const struct row {
 	unsigned instance;
 	const char *limit; /* "%0" and "%1": the instances' names */
-	unsigned gib;	   /* what it comes to */
+	unsigned mib;	   /* what it comes to */
 } rows[] = {
-	{0, NULL, 14},
-	{1, NULL, 6},
-	{0, "%0=2G", 2},
-	{1, "%1=2G", 2},
-	{1, "%1=9G", 6},
-	{0, "%1=2G", 14},
-	{1, "3G", 3},
-	{0, "%1=2G,%0=4G,*=1G", 4},
-	{1, "%0=2G,*=5G", 5},
+	{0, NULL, 1400},
+	{1, NULL, 600},
+	{0, "%0=200M", 200},
+	{1, "%1=200M", 200},
+	{1, "%1=900M", 600},
+	{0, "%1=200M", 1400},
+	{1, "300M", 300},
+	{0, "%1=200M,%0=400M,*=100M", 400},
+	{1, "%0=200M,*=500M", 500},
 };
 
 static void check_nvml(size_t total)
@@ -68,7 +67,7 @@ static int child(size_t total)
 	context_now(0);
 	CHECK_EQ(total_now(), total);
 	/* What those before had of the card may be shown until the next sweep. */
-	while (free_now() < total - 512 * MIB) {
+	while (free_now() < total - 60 * MIB) {
 		CHECK_LE(now_ms(), until);
 		usleep(1000);
 	}
@@ -96,15 +95,15 @@ static void learn(void)
 
 static void expect(const struct row *row)
 {
-	char visible[128], limit[512] = "CUQUOTA_MEMORY_LIMIT=", gib[8];
+	char visible[128], limit[512] = "CUQUOTA_MEMORY_LIMIT=", mib[8];
 	const char *const env[] = {visible, row->limit ? limit : "CUQUOTA_MEMORY_LIMIT",
 				   "CUQUOTA_LOG=off", NULL};
-	const char *const argv[] = {"/proc/self/exe", gib, NULL};
+	const char *const argv[] = {"/proc/self/exe", mib, NULL};
 	struct client c;
 
 	in_context("instance %u, limit %s", row->instance, row->limit ? row->limit : "none");
 	snprintf(visible, sizeof(visible), "CUDA_VISIBLE_DEVICES=%s", name[row->instance]);
-	snprintf(gib, sizeof(gib), "%u", row->gib);
+	snprintf(mib, sizeof(mib), "%u", row->mib);
 	for (const char *at = row->limit ? row->limit : ""; *at; at++) {
 		const size_t n = strlen(limit);
 
@@ -119,10 +118,11 @@ static void expect(const struct row *row)
 
 int main(int argc, char **argv)
 {
-	setenv("SIMGPU_DEVICES", "24G,16G", 1);
-	setenv("SIMGPU_MIG", "0:14G+6G", 1);
+	setenv("SIMGPU_DEVICES", "3G,2G", 1);
+	setenv("SIMGPU_MIG", "0:1400M+600M", 1);
+	setenv("SIMGPU_CONTEXT", "50M", 1);
 	if (argc > 1)
-		return child((size_t)atoi(argv[1]) * GIB);
+		return child((size_t)atoi(argv[1]) * MIB);
 	learn();
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		expect(&rows[i]);
