@@ -113,8 +113,9 @@ static const char *instances_expand(const char *variable, const char *value, cha
 	return out;
 }
 
-/* NVML shows as much of what the caller's list names, where that is the name of one instance. */
-TEST_USED static void instances_check_nvml(size_t total)
+/* NVML shows as much of what the caller's list names, where that is the name of one instance;
+ * `left`: and as much as free, as a context is current. */
+TEST_USED static void instances_check_nvml(size_t total, bool left)
 {
 	const char *const name = getenv("CUDA_VISIBLE_DEVICES");
 	nvmlDevice_t device;
@@ -127,6 +128,11 @@ TEST_USED static void instances_check_nvml(size_t total)
 	    ML(nvmlDeviceGetHandleByUUID)(name, &device) == NVML_SUCCESS) {
 		CHECK_EQ(ML(nvmlDeviceGetMemoryInfo)(device, &memory), NVML_SUCCESS);
 		CHECK_EQ(memory.total, total);
+		/* The dead of clients before may be swept between the two. */
+		if (left && memory.free != free_now()) {
+			CHECK_EQ(ML(nvmlDeviceGetMemoryInfo)(device, &memory), NVML_SUCCESS);
+			CHECK_EQ(memory.free, free_now());
+		}
 	}
 	CHECK_EQ(ML(nvmlShutdown)(), NVML_SUCCESS);
 }
@@ -151,7 +157,8 @@ TEST_USED static int instances_show(void)
 		if (CU(cuDeviceGetUuid_v2)(&uuid, i) != CUDA_SUCCESS)
 			uuid = gpu;
 		CHECK_EQ(CU(cuDeviceTotalMem_v2)(&total, i), CUDA_SUCCESS);
-		instances_check_nvml(total);
+		context_now(i);
+		instances_check_nvml(total, true);
 		printf("%s%s%02hhx%02hhx%02hhx%02hhx %zu", i ? " " : "",
 		       memcmp(&uuid, &gpu, sizeof(uuid)) ? "MIG-" : "GPU-", uuid.bytes[0],
 		       uuid.bytes[1], uuid.bytes[2], uuid.bytes[3], total >> 30);

@@ -95,7 +95,7 @@ static void expect_all(const struct shown_by *row, size_t count)
 int main(int argc, char **argv)
 {
 	if (argc > 2) {
-		instances_check_nvml(strtoull(argv[2], NULL, 10) << 30);
+		instances_check_nvml(strtoull(argv[2], NULL, 10) << 30, false);
 		return 0;
 	}
 	if (argc > 1)
