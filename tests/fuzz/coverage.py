@@ -15,7 +15,7 @@ LEAST = 90.0
 PARTS = {
     'parser': ['shim/base/%s.c' % n for n in ('parse', 'size', 'uuid', 'devices', 'settings_parse', 'settings_value')],
     'snapshot reader': ['shim/cli/reader.c'],
-    'also: visible list': ['shim/policy/visible.c', 'shim/policy/visible_list.c'],
+    'also: visible list': ['shim/policy/visible.c', 'shim/policy/visible_ask.c', 'shim/policy/visible_list.c'],
     'also: what is shown': ['shim/cli/show_bars.c', 'shim/cli/show_json.c'],
     'also: ledger': [str(p.relative_to(SOURCE)) for p in sorted((SOURCE / 'shim/ledger').glob('*.c'))],
 }
