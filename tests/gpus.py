@@ -102,6 +102,10 @@ def allocate(kind, size):
         rc = cu.cuMemAllocPitch_v2(byref(p), byref(pitch), c_size_t(4096), c_size_t(-(-size // 4096)), 4)
     elif kind == 'managed':
         rc = cu.cuMemAllocManaged(byref(p), c_size_t(size), 1)
+    elif kind == 'async':
+        rc = cu.cuMemAllocAsync(byref(p), c_size_t(size), None)
+    elif kind == 'pool':
+        rc = cu.cuMemAllocFromPoolAsync(byref(p), c_size_t(size), own_pool, None)
     elif kind == 'heap':
         rc = cu.cuCtxSetLimit(2, c_size_t(size))
     else:
@@ -127,6 +131,44 @@ def give_from(ordinal, which=-1):
     return out[0]
 def free(kind, p):
     return cu.cuMemRelease(c_uint64(p)) if kind == 'vmm' else cu.cuMemFree_v2(c_uint64(p))
+class Pool(ctypes.Structure):
+    _fields_ = [('type', c_int), ('handles', c_int), ('place', c_int), ('id', c_int), ('win32', c_void_p), ('most', c_size_t),
+                ('usage', ctypes.c_ushort), ('reserved', ctypes.c_ubyte * 54)]
+own_pool = c_void_p()
+def pool(place=1):
+    """One of its own, on the device in use or in host memory (2)."""
+    return cu.cuMemPoolCreate(byref(own_pool), byref(Pool(1, 0, place, here if place == 1 else 0)))
+def pool_end():
+    return cu.cuMemPoolDestroy(own_pool)
+def current_pool():
+    now = c_void_p()
+    assert cu.cuDeviceGetMemPool(byref(now), here) == 0
+    return now
+def threshold(size):
+    return cu.cuMemPoolSetAttribute(current_pool(), 4, byref(c_uint64(size)))
+def reserved():
+    value = c_uint64()
+    assert cu.cuMemPoolGetAttribute(current_pool(), 5, byref(value)) == 0
+    return value.value
+def wait(how):
+    if how == 'cuMemPoolTrimTo':
+        return cu.cuMemPoolTrimTo(current_pool(), c_size_t(0))
+    if how == 'cuEventSynchronize':
+        event = c_void_p()
+        return cu.cuEventCreate(byref(event), 0) or cu.cuEventSynchronize(event) or cu.cuEventDestroy_v2(event)
+    return cu.cuCtxSynchronize() if how == 'cuCtxSynchronize' else cu.cuStreamSynchronize(None)
+def give_in_order(count):
+    return sum(cu.cuMemFreeAsync(c_uint64(blocks.pop()[1]), None) == 0 for _ in range(count))
+def pairs_in_order(size, count):
+    p = c_uint64()
+    for _ in range(count):
+        rc = cu.cuMemAllocAsync(byref(p), c_size_t(size), None) or cu.cuMemFreeAsync(p, None)
+        if rc:
+            return rc
+    return 0
+def reset():
+    contexts[here] = None
+    return cu.cuDevicePrimaryCtxReset_v2(here) or cu.cuDevicePrimaryCtxRelease_v2(here)
 def take_some(count, kind, size):
     return sum(take(kind, size) == 0 for _ in range(count))
 def give_some(count):

@@ -1,5 +1,5 @@
 /* Plain device memory: linear, pitched, managed. */
-#include "policy/claim.h"
+#include "policy/pool.h"
 
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytes)
 {
@@ -95,10 +95,23 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1 *dptr, unsigned int *pitch, unsigned int
 	return claim_close(&claim, rc, &pointer);
 }
 
+/* With pools about that have ended. */
+static __attribute__((noinline)) CUresult free_block(const void *caller, CUdeviceptr dptr)
+{
+	struct release release;
+	struct pool_block block;
+
+	pool_free_open(&block, dptr);
+	release_open_from(caller, &release, dptr);
+	return pool_free_close(&block, release_close(&release, real.cuMemFree_v2(dptr)));
+}
+
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
 	struct release release;
 
+	if (__builtin_expect(pool_ended, 0))
+		return free_block(__builtin_return_address(0), dptr);
 	release_open(&release, dptr);
 	return release_close(&release, real.cuMemFree_v2(dptr));
 }

@@ -22,38 +22,6 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	return rc == CUDA_SUCCESS ? real.cuCtxSetLimit(limit, value) : rc;
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-	const CUresult rc = claim_uncharged(__func__);
-
-	return rc == CUDA_SUCCESS ? real.cuMemAllocAsync(dptr, bytesize, hStream) : rc;
-}
-
-CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-	const CUresult rc = claim_uncharged(__func__);
-
-	return rc == CUDA_SUCCESS ? real.cuMemAllocAsync_ptsz(dptr, bytesize, hStream) : rc;
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-				 CUstream hStream)
-{
-	const CUresult rc = claim_uncharged(__func__);
-
-	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream)
-				  : rc;
-}
-
-CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-				      CUstream hStream)
-{
-	const CUresult rc = claim_uncharged(__func__);
-
-	return rc == CUDA_SUCCESS ? real.cuMemAllocFromPoolAsync_ptsz(dptr, bytesize, pool, hStream)
-				  : rc;
-}
-
 CUresult cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v1 *pAllocateArray)
 {
 	const CUresult rc = claim_uncharged(__func__);

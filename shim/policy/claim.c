@@ -6,6 +6,7 @@
 #include "policy/context.h"
 #include "policy/extent_index.h"
 #include "policy/orphan.h"
+#include "policy/pool.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
@@ -65,11 +66,12 @@ static CUresult charge(struct claim *claim, enum family family)
 	if (family == FAMILY_LINEAR && small_is(claim->bytes))
 		return small_open(claim);
 	claim->units = whole_units(device, claim->bytes);
-	if (__builtin_expect(seat_charge(device, claim->units, &claim->seat, &refusal), 0)) {
-		quiet_moved(claim->moving);
-		return refuse(device, "", claim->bytes, &refusal);
-	}
-	return CUDA_SUCCESS;
+	if (__builtin_expect(!seat_charge(device, claim->units, &claim->seat, &refusal), 1))
+		return CUDA_SUCCESS;
+	if (pool_relieve(device) && !seat_charge(device, claim->units, &claim->seat, &refusal))
+		return CUDA_SUCCESS;
+	quiet_moved(claim->moving);
+	return refuse(device, "", claim->bytes, &refusal);
 }
 
 CUresult claim_open_from(const void *caller, struct claim *claim, enum family family,
@@ -354,6 +356,11 @@ static bool take(uint64_t pointer, uint16_t *at, bool certain)
 static bool take_certain(uint64_t pointer)
 {
 	return take(pointer, label_find(pointer), true);
+}
+
+void claim_release(CUdeviceptr pointer)
+{
+	take_certain(pointer);
 }
 
 void release_open_from(const void *caller, struct release *release, CUdeviceptr pointer)

@@ -100,6 +100,8 @@ static inline __attribute__((always_inline)) void release_open(struct release *r
 }
 CUresult release_close(struct release *release, CUresult rc);
 
+/* Refund a block that the driver has given back by another way. */
+void claim_release(CUdeviceptr pointer);
 /* Refund all blocks of an ended context. */
 void claim_drop_context(uint32_t serial);
 

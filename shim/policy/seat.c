@@ -229,6 +229,7 @@ static void rejoin(struct device *device, unsigned index)
 	extent_adopt((uint8_t)index, seat_now(device), adopt);
 	context_adopt((uint8_t)index, seat_now(device), adopt);
 	vmm_adopt((uint8_t)index, seat_now(device), adopt);
+	pool_adopt((uint8_t)index, seat_now(device), adopt);
 	log_warn("%s: the place in the ledger was lost; joined anew with all that this "
 		 "process holds",
 		 device->name);

@@ -166,5 +166,6 @@ static inline void seat_count(const struct device *device, unsigned family, int6
  * hold something. */
 void context_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
 void vmm_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
+void pool_adopt(uint8_t device, uint8_t seat, void (*adopt)(uint8_t device, uint32_t units));
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "policy/small.h"
 #include "policy/extent_index.h"
+#include "policy/pool.h"
 #include "policy/process.h"
 #include "policy/refuse.h"
 #include "policy/seat.h"
@@ -132,7 +133,8 @@ CUresult small_open(struct claim *claim)
 		take_spare(claim);
 		return CUDA_SUCCESS;
 	}
-	if (charge_tokens(claim, 1, &refusal))
+	if (charge_tokens(claim, 1, &refusal) ||
+	    (pool_relieve(device) && charge_tokens(claim, 1, &refusal)))
 		return CUDA_SUCCESS;
 	quiet_moved(claim->moving);
 	return refuse(device, "", claim->bytes, &refusal);

@@ -9,6 +9,7 @@
 #include "policy/context.h"
 #include "policy/orphan.h"
 #include "policy/parent.h"
+#include "policy/pool.h"
 #include "policy/process.h"
 #include "policy/quiet.h"
 #include "policy/visible.h"
@@ -288,7 +289,8 @@ static enum process_mode join_all(bool own)
 	if (count > DEVICES_MAX)
 		count = DEVICES_MAX;
 	if (seat_start() || both_start() || block_start() || orphan_start() || context_start() ||
-	    current_start() || vmm_start() || quiet_start()) {
+	    current_start() || vmm_start() || quiet_start() ||
+	    pool_start() || order_start()) {
 		log_error("no memory that fork wipes can be had from this kernel (4.14 and later "
 			  "have it)");
 		return fail();

@@ -56,7 +56,7 @@ static void with_nothing(uint64_t which, CUdeviceptr reserved)
 	}
 }
 
-/* Under a limit none of these is had. */
+/* Under a limit none of these is had, but for the first. */
 static void uncharged(uint64_t which, uint64_t bytes)
 {
 	const CUDA_ARRAY_DESCRIPTOR array = {bytes, 4, CU_AD_FORMAT_FLOAT, 1};
@@ -65,7 +65,10 @@ static void uncharged(uint64_t which, uint64_t bytes)
 
 	switch (which % 4) {
 	case 0:
-		CHECK_NE(cuMemAllocAsync(&pointer, bytes, NULL), CUDA_SUCCESS);
+		if (cuMemAllocAsync(&pointer, bytes, NULL) != CUDA_SUCCESS)
+			break;
+		CHECK_EQ(cuMemFreeAsync(pointer, NULL), CUDA_SUCCESS);
+		CHECK_EQ(cuStreamSynchronize(NULL), CUDA_SUCCESS);
 		break;
 	case 1:
 		CHECK_NE(cuArrayCreate_v2(&made, &array), CUDA_SUCCESS);
