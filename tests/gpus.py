@@ -103,9 +103,9 @@ def allocate(kind, size):
     elif kind == 'managed':
         rc = cu.cuMemAllocManaged(byref(p), c_size_t(size), 1)
     elif kind == 'async':
-        rc = cu.cuMemAllocAsync(byref(p), c_size_t(size), None)
+        rc = cu.cuMemAllocAsync(byref(p), c_size_t(size), own_stream)
     elif kind == 'pool':
-        rc = cu.cuMemAllocFromPoolAsync(byref(p), c_size_t(size), own_pool, None)
+        rc = cu.cuMemAllocFromPoolAsync(byref(p), c_size_t(size), own_pool, own_stream)
     elif kind == 'heap':
         rc = cu.cuCtxSetLimit(2, c_size_t(size))
     else:
@@ -134,7 +134,12 @@ def free(kind, p):
 class Pool(ctypes.Structure):
     _fields_ = [('type', c_int), ('handles', c_int), ('place', c_int), ('id', c_int), ('win32', c_void_p), ('most', c_size_t),
                 ('usage', ctypes.c_ushort), ('reserved', ctypes.c_ubyte * 54)]
-own_pool = c_void_p()
+own_pool, own_stream = c_void_p(), None
+def stream():
+    """What follows in stream order is in one of the device in use."""
+    global own_stream
+    own_stream = c_void_p()
+    return cu.cuStreamCreate(byref(own_stream), 0)
 def pool(place=1):
     """One of its own, on the device in use or in host memory (2)."""
     return cu.cuMemPoolCreate(byref(own_pool), byref(Pool(1, 0, place, here if place == 1 else 0)))
@@ -156,9 +161,9 @@ def wait(how):
     if how == 'cuEventSynchronize':
         event = c_void_p()
         return cu.cuEventCreate(byref(event), 0) or cu.cuEventSynchronize(event) or cu.cuEventDestroy_v2(event)
-    return cu.cuCtxSynchronize() if how == 'cuCtxSynchronize' else cu.cuStreamSynchronize(None)
+    return cu.cuCtxSynchronize() if how == 'cuCtxSynchronize' else cu.cuStreamSynchronize(own_stream)
 def give_in_order(count):
-    return sum(cu.cuMemFreeAsync(c_uint64(blocks.pop()[1]), None) == 0 for _ in range(count))
+    return sum(cu.cuMemFreeAsync(c_uint64(blocks.pop()[1]), own_stream) == 0 for _ in range(count))
 def pairs_in_order(size, count):
     p = c_uint64()
     for _ in range(count):

@@ -95,6 +95,25 @@ def test_what_is_freed_is_refunded_where_it_was_charged(kind, own, other):
             assert member.ask('use', own) == 0
 
 
+@pytest.mark.parametrize('own, other', [(0, 1), (3, 2)])
+@pytest.mark.parametrize('kind', ['async', 'pool'])
+def test_what_is_in_stream_order_is_of_the_streams_card(kind, own, other):
+    with Member(None, CUQUOTA_MEMORY_LIMIT='1G', **FOUR) as member:
+        assert member.ask('use', other) == 0
+        assert member.ask('use', own) == 0
+        assert member.ask('pool') == member.ask('stream') == 0
+        before, uuid = used(), member.ask('uuids')[own]
+        for where in own, other:
+            assert member.ask('use', where) == 0
+            assert member.ask('take', kind, 320 * MIB) == 0
+            assert used() == dict(before, **{uuid: before[uuid] + 320 * MIB})
+            assert member.ask('use', other) == 0
+            assert member.ask('give_in_order', 1) == 1
+            assert used() == dict(before, **{uuid: before[uuid] + 320 * MIB})
+            assert member.ask('wait', 'cuStreamSynchronize') == 0
+            assert used() == before
+
+
 @pytest.mark.parametrize('order', ['reverse', 'largest', '1,0,2'])
 def test_cuda_and_nvml_say_the_same_of_each_card(order):
     cards = dict(FOUR, SIMGPU_DEVICES='4G,16G,8G', SIMGPU_CUDA_ORDER=order)
