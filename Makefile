@@ -183,7 +183,7 @@ check-tsan: $(HEADERS)
 
 ## mutants           plant each fault of tests/mutants and see its tests fail; ONLY=pattern for some
 mutants: tests
-	$(Q)$(PYTHON) tests/mutate.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $(ONLY)
+	$(Q)$(PYTHON) tests/mutate.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $${ONLY:+"$$ONLY"}
 
 ## reports           which field report has which test
 reports:
@@ -191,7 +191,7 @@ reports:
 
 ## lint              floors, doors, formatting, exports, generated tables, static analysers
 lint: tests $(LINTS)
-	$(Q)$(PYTHON) tests/lint.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $(ONLY)
+	$(Q)$(PYTHON) tests/lint.py --build $(BUILD) --cuda $(CUDA_INCLUDE) --nvml $(NVML_INCLUDE) $$ONLY
 
 ## format            lay out the C sources as make lint wants them; FILES= for some
 format:

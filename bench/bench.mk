@@ -28,7 +28,7 @@ $(BENCH_OUT):
 ## bench             every figure of the budget; ONLY=text some, QUICK=1 roughly, PEER=library PEER_ENV="K=V ..." another too
 bench: all $(BENCH_OUT)
 	$(Q)$(PYTHON) bench/run --build $(BUILD) $(if $(QUICK),--quick) $(if $(PEER),--peer $(PEER)) \
-		$(if $(PEER_ENV),--peer-env '$(PEER_ENV)') $(if $(filter 1,$(V)),--verbose) $(ONLY)
+		$(if $(PEER_ENV),--peer-env '$(PEER_ENV)') $(if $(filter 1,$(V)),--verbose) $$ONLY
 
 ## bench-table       write the figures of the last whole bench into README.md
 bench-table:

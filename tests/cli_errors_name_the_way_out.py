@@ -61,8 +61,9 @@ def test_ps_shows_no_other_folder_than_the_one_named():
 
 
 def test_ps_passes_over_what_is_no_ledger(tmp_path):
-    (tmp_path / 'GPU-1f2e3d4c-0000-1111-2222-333344445555.ledger').write_text('junk')
     (tmp_path / 'notes.ledger').write_text('junk')
+    assert cuquota('ps', CUQUOTA_DIR=tmp_path).returncode == 0
+    (tmp_path / 'GPU-1f2e3d4c-0000-1111-2222-333344445555.ledger').write_text('junk')
     done = cuquota('ps', CUQUOTA_DIR=tmp_path)
-    assert done.returncode == 0
-    assert 'cannot be read' in done.stdout and 'notes' not in done.stdout
+    assert done.returncode == 1
+    assert 'cannot be read' in done.stdout and 'notes' not in done.stdout + done.stderr

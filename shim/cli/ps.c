@@ -91,9 +91,8 @@ static const char *own_tenant(void)
 	return name;
 }
 
-/* Was a folder named, and refused with a line? Then another one's ledgers are no answer. */
-/* What the environment says, of which the folder and the tenant matter here. False, said: the
- * folder is refused. */
+/* What the environment says, of which the folder and the tenant matter here. False, said: a folder
+ * was named and is refused, and another one's ledgers are no answer. */
 static bool read_settings(void)
 {
 	const struct settings_source source = {(const char *const *)environ, ""};
@@ -110,6 +109,24 @@ static bool read_settings(void)
 		return false;
 	}
 	return true;
+}
+
+/* What is shown is not all there is. */
+static bool complain_of_unreadable(const struct cuquota_snapshot *snapshot, const char *folder)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < snapshot->device_count; i++) {
+		const struct cuquota_device_info *const device = &snapshot->device[i];
+
+		if (!device->error)
+			continue;
+		any = true;
+		complain("%s/%s.ledger cannot be read, and what its card is used for is missing "
+			 "here: %s",
+			 folder, device->uuid, device->why);
+	}
+	return any;
 }
 
 int command_ps(int argc, char **argv)
@@ -154,6 +171,9 @@ int command_ps(int argc, char **argv)
 		show_json(snapshot, &show);
 	else
 		show_bars(snapshot, &show);
+	rc = fflush(stdout) || ferror(stdout) ? STATUS_ERROR : 0;
+	if (complain_of_unreadable(snapshot, folder))
+		rc = STATUS_ERROR;
 	cuquota_close(ledgers);
-	return fflush(stdout) || ferror(stdout) ? STATUS_ERROR : 0;
+	return rc;
 }

@@ -13,7 +13,7 @@ fuzz: $(HEADERS) $(SIM_OUT)
 	+$(Q)if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 		$(FUZZ_CC) -x c -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; then \
 		$(SUB) BUILD=$(BUILD)/fuzz CC=$(FUZZ_CC) PLAIN=$(BUILD) SANITIZE=fuzzer-no-link,address,undefined \
-			fuzzers && $(PYTHON) tests/fuzz/fuzz.py --build $(BUILD) --time $(TIME) $(ONLY); \
+			fuzzers && $(PYTHON) tests/fuzz/fuzz.py --build $(BUILD) --time $(TIME) $$ONLY; \
 	else \
 		$(PYTHON) tests/fuzz/fuzz.py --without-clang; fi
 

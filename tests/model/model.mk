@@ -7,7 +7,7 @@ traced = $(patsubst %,$(MODEL_TRACE)/obj/%.o,$1)
 ## Test
 ## model             check the protocol's models by spin, and that planted faults are found; ONLY=pattern, LONG=1
 model: $(MODEL_TRACE)/racers
-	$(Q)$(PYTHON) tests/model/run.py --build $(BUILD) $(if $(LONG),--long) $(ONLY)
+	$(Q)$(PYTHON) tests/model/run.py --build $(BUILD) $(if $(LONG),--long) $$ONLY
 	$(Q)$(PYTHON) tests/model/replay.py --racers $(MODEL_TRACE)/racers
 
 # TRACE=1: also a library whose ledger writes its steps to files in the folder that CUQUOTA_TRACE names.
