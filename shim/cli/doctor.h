@@ -81,9 +81,12 @@ extern const unsigned door_count;
 /* A device as the driver has it when nobody stands before it. */
 struct real_device {
 	char uuid[UUID_TEXT];
-	char pci[32];	 /* "": not known */
-	char serial[32]; /* the same */
+	char gpu[UUID_TEXT]; /* of a MIG instance: the GPU that it lies on; else "" */
+	char pci[32];	     /* "": not known */
+	char serial[32];     /* the same */
 	uint64_t bytes;
+	bool cuda;    /* CUDA shows it */
+	bool divided; /* a GPU, into MIG instances: CUDA shows one of those instead */
 	bool visible;
 	bool denied;	   /* no limit can hold here: said */
 	uint64_t limit;	   /* by the settings, AMOUNT_UNLIMITED without */
@@ -108,7 +111,12 @@ bool truth_find(struct truth *truth);
 void truth_expect(struct truth *truth);
 /* Reports devices, and what of the settings leaves a device open. */
 void truth_report(struct truth *truth);
+/* By its UUID, whatever stands before that; of an instance also its GPU's, as CUDA's older query
+ * has it. */
 const struct real_device *truth_device(const struct truth *truth, const char *uuid);
+const struct real_device *truth_exactly(const struct truth *truth, const char *uuid);
+/* How many devices NVML counts, or CUDA; of those that may be seen, or of all. */
+unsigned truth_counted(const struct truth *truth, bool cuda, bool visible);
 
 /* Is the library there? Reports; false: it is not. */
 bool preload_check(const struct truth *truth);

@@ -108,9 +108,9 @@ static void see_device(const struct truth *truth, const char *line, struct seen 
 		return;
 	size_format(bytes, shown);
 	if (bytes == device->expected)
-		snprintf(entry, sizeof(entry), "%.12s... %s", uuid, shown);
+		snprintf(entry, sizeof(entry), "%.12s... %s", device->uuid, shown);
 	else
-		snprintf(entry, sizeof(entry), "%.12s... %s, not %s", uuid, shown,
+		snprintf(entry, sizeof(entry), "%.12s... %s, not %s", device->uuid, shown,
 			 size_format(device->expected, expected));
 	list_add(bytes == device->expected ? &seen->right : &seen->uncapped, entry);
 }
@@ -250,17 +250,19 @@ static void judge_list(const struct truth *truth, const struct answer *answer, c
 {
 	struct listing others;
 	const unsigned count = shown_by(truth, answer, words, &others);
+	const bool cuda = !strcmp(words, "cuda ");
+	const unsigned may = truth_counted(truth, cuda, true);
 
 	if (others.count)
 		report(VERDICT_WRONG, check, "%s lists a hidden device: %s; " WHOLE, whose,
 		       list_end(&others));
-	else if (count != truth->visible)
+	else if (count != may)
 		report(VERDICT_WRONG, check,
 		       "%s counts %u devices, not the %u that may be seen; " WHOLE, whose, count,
-		       truth->visible);
+		       may);
 	else
 		report(VERDICT_OK, check, "%s counts %u of %u devices, those that may be seen",
-		       whose, count, truth->count);
+		       whose, count, truth_counted(truth, cuda, false));
 }
 
 /* NVML's figures are CUDA's. */
@@ -276,14 +278,15 @@ static void judge_nvml_memory(const struct truth *truth, const struct answer *an
 		uint64_t bytes = 0;
 		char *rest = copy, *uuid;
 
-		if (!after(answer->line[i], "nvml "))
+		snprintf(copy, sizeof(copy), "%s", answer->line[i]);
+		uuid = next_word(&rest);
+		if (strcmp(uuid, "nvml") != 0 && strcmp(uuid, "instance") != 0)
 			continue;
-		snprintf(copy, sizeof(copy), "%s", after(answer->line[i], "nvml "));
 		uuid = next_word(&rest);
 		next_word(&rest);
 		next_word(&rest);
 		parse_number(next_word(&rest), 10, &bytes);
-		device = truth_device(truth, uuid);
+		device = truth_exactly(truth, uuid);
 		if (!device || !device->visible || device->expected == device->bytes)
 			continue; /* the whole card NVML shows with what the driver reserves */
 		snprintf(entry, sizeof(entry), "%.12s... %s", uuid, size_format(bytes, shown));

@@ -31,6 +31,7 @@ static struct {
 	int (*count)(int *);
 	int (*get)(int *, int);
 	int (*uuid)(unsigned char[16], int);
+	int (*uuid_v2)(unsigned char[16], int);
 	int (*pci)(char *, int, int);
 	int (*by_pci)(int *, const char *);
 	int (*total)(size_t *, int);
@@ -51,6 +52,9 @@ static struct {
 	int (*serial)(void *, char *, unsigned);
 	int (*pci)(void *, struct pci *);
 	int (*memory)(void *, struct memory *);
+	int (*mig)(void *, unsigned *, unsigned *);
+	int (*instances)(void *, unsigned *);
+	int (*instance)(void *, unsigned, void **);
 } nvml;
 
 struct entry {
@@ -84,6 +88,7 @@ static bool load_cuda(void)
 		{&cuda.total, "cuDeviceTotalMem_v2"},
 		{&cuda.pci, "cuDeviceGetPCIBusId"},
 		{&cuda.by_pci, "cuDeviceGetByPCIBusId"},
+		{&cuda.uuid_v2, "cuDeviceGetUuid_v2"},
 	};
 
 	return load("libcuda.so.1", entries, sizeof(entries) / sizeof(*entries), 7);
@@ -106,12 +111,32 @@ static bool load_nvml(void)
 		{&nvml.old_count, "nvmlDeviceGetCount"},
 		{&nvml.by_old_index, "nvmlDeviceGetHandleByIndex"},
 		{&nvml.by_old_pci, "nvmlDeviceGetHandleByPciBusId"},
+		{&nvml.mig, "nvmlDeviceGetMigMode"},
+		{&nvml.instances, "nvmlDeviceGetMaxMigDeviceCount"},
+		{&nvml.instance, "nvmlDeviceGetMigDeviceHandleByIndex"},
 	};
 
 	return load("libnvidia-ml.so.1", entries, sizeof(entries) / sizeof(*entries), 10);
 }
 
-/* "cuda UUID PCI BYTES" for each; the number of them, -1: it does not start. */
+/* Of a MIG instance the older query names the GPU: then `gpu` is that, else "-". */
+static bool name_device(int device, char text[UUID_TEXT], char gpu[UUID_TEXT])
+{
+	struct uuid name = {.mig = 0}, own = {.mig = 1};
+
+	if (cuda.uuid(name.bytes, device))
+		return false;
+	uuid_format(&name, text);
+	strcpy(gpu, "-");
+	if (!cuda.uuid_v2 || cuda.uuid_v2(own.bytes, device) ||
+	    !memcmp(own.bytes, name.bytes, sizeof(own.bytes)))
+		return true;
+	strcpy(gpu, text);
+	uuid_format(&own, text);
+	return true;
+}
+
+/* "cuda UUID PCI BYTES GPU" for each; the number of them, -1: it does not start. */
 static int list_cuda(void)
 {
 	int devices = 0, rc = cuda.init(0);
@@ -120,24 +145,48 @@ static int list_cuda(void)
 		rc = cuda.count(&devices);
 	look_say("init %d", rc);
 	for (int i = 0; !rc && i < devices; i++) {
-		struct uuid name = {.mig = 0};
-		char text[UUID_TEXT], pci[32] = "";
+		char text[UUID_TEXT], gpu[UUID_TEXT], pci[32] = "";
 		size_t bytes = 0;
 		int device;
 
-		if (cuda.get(&device, i) || cuda.uuid(name.bytes, device) ||
+		if (cuda.get(&device, i) || !name_device(device, text, gpu) ||
 		    cuda.total(&bytes, device)) {
 			look_say("error device %d does not answer", i);
 			continue;
 		}
 		if (cuda.pci(pci, sizeof(pci), device) || !*pci)
 			strcpy(pci, "-");
-		look_say("cuda %s %s %zu", uuid_format(&name, text), pci, bytes);
+		look_say("cuda %s %s %zu %s", text, pci, bytes, gpu);
 	}
 	return rc ? -1 : devices;
 }
 
-/* "nvml UUID PCI SERIAL BYTES" for each. */
+static bool is_divided(void *device)
+{
+	unsigned now = 0, pending;
+
+	return nvml.mig && !nvml.mig(device, &now, &pending) && now;
+}
+
+/* "instance UUID - - BYTES" for each that a GPU is divided into. */
+static void list_instances(void *gpu)
+{
+	unsigned most = 0;
+	void *device;
+
+	if (!nvml.instances || !nvml.instance || nvml.instances(gpu, &most))
+		return;
+	for (unsigned i = 0; i < most; i++) {
+		struct memory memory = {0};
+		char uuid[96];
+
+		if (!nvml.instance(gpu, i, &device) && !nvml.uuid(device, uuid, sizeof(uuid)) &&
+		    !nvml.memory(device, &memory))
+			look_say("instance %s - - %llu", uuid, memory.total);
+	}
+}
+
+/* "nvml UUID PCI SERIAL BYTES DIVIDED" for each, the last 0 or 1. */
 static int list_nvml(void)
 {
 	unsigned devices = 0;
@@ -159,8 +208,10 @@ static int list_nvml(void)
 		if (nvml.pci(device, &pci))
 			strcpy(pci.bus_id, "-");
 		nvml.memory(device, &memory);
-		look_say("nvml %s %s %s %llu", uuid, pci.bus_id, *serial ? serial : "-",
-			 memory.total);
+		look_say("nvml %s %s %s %llu %d", uuid, pci.bus_id, *serial ? serial : "-",
+			 memory.total, is_divided(device));
+		if (is_divided(device))
+			list_instances(device);
 	}
 	return rc ? -1 : (int)devices;
 }

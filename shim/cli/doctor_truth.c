@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,12 +26,33 @@ static struct real_device *device_of(struct truth *truth, const char *uuid)
 	return NULL;
 }
 
+const struct real_device *truth_exactly(const struct truth *truth, const char *uuid)
+{
+	return device_of((struct truth *)(uintptr_t)truth, uuid);
+}
+
 const struct real_device *truth_device(const struct truth *truth, const char *uuid)
 {
+	const size_t kind = strlen("GPU-");
+
+	for (unsigned i = 0; strlen(uuid) > kind && i < truth->count; i++) {
+		const struct real_device *const device = &truth->device[i];
+
+		if (device->cuda && (!strcmp(device->uuid + kind, uuid + kind) ||
+				     (*device->gpu && !strcmp(device->gpu, uuid))))
+			return device;
+	}
+	return truth_exactly(truth, uuid);
+}
+
+unsigned truth_counted(const struct truth *truth, bool cuda, bool visible)
+{
+	unsigned count = 0;
+
 	for (unsigned i = 0; i < truth->count; i++)
-		if (!strcmp(truth->device[i].uuid, uuid))
-			return &truth->device[i];
-	return NULL;
+		count += (cuda ? truth->device[i].cuda : !*truth->device[i].gpu) &&
+			 (!visible || truth->device[i].visible);
+	return count;
 }
 
 static struct real_device *device_add(struct truth *truth, const char *uuid)
@@ -68,6 +90,8 @@ static void read_devices(struct truth *truth, const struct answer *answer)
 			continue;
 		put(device->pci, sizeof(device->pci), next_word(&rest));
 		put(device->serial, sizeof(device->serial), next_word(&rest));
+		parse_number(next_word(&rest), 10, &device->bytes);
+		device->divided = *next_word(&rest) == '1';
 		truth->ordered = true;
 	}
 	for (unsigned i = 0; i < answer->count; i++) {
@@ -79,7 +103,17 @@ static void read_devices(struct truth *truth, const struct answer *answer)
 			continue;
 		put(device->pci, sizeof(device->pci), next_word(&rest));
 		parse_number(next_word(&rest), 10, &device->bytes);
+		put(device->gpu, sizeof(device->gpu), next_word(&rest));
+		device->cuda = true;
 	}
+}
+
+static bool any_divided(const struct truth *truth)
+{
+	for (unsigned i = 0; i < truth->count; i++)
+		if (truth->device[i].divided)
+			return true;
+	return false;
 }
 
 static bool names(const struct device_key *key, const struct real_device *device, unsigned index)
@@ -95,23 +129,25 @@ static void settle(struct truth *truth)
 {
 	const struct visible_list *const list = &truth->settings.visible;
 
-	truth->settled = true;
+	/* Of instances CUDA shows one: which, where a list hides some, it alone can tell. */
+	truth->settled = list->kind != VISIBLE_LIST || !any_divided(truth);
 	for (unsigned k = 0; list->kind == VISIBLE_LIST && k < list->count; k++) {
-		truth->settled &= list->key[k].kind != KEY_UUID ||
-				  !list->key[k].name.uuid.mig;
+		truth->settled &= list->key[k].kind != KEY_UUID || !list->key[k].name.uuid.mig;
 		truth->settled &= list->key[k].kind != KEY_INDEX || truth->ordered;
 	}
 	for (unsigned i = 0; i < truth->count; i++) {
 		struct real_device *const device = &truth->device[i];
 
-		device->visible = list->kind == VISIBLE_ALL;
+		const struct real_device *const gpu = device_of(truth, device->gpu);
+
+		device->visible = list->kind == VISIBLE_ALL || (gpu && gpu->visible);
 		for (unsigned k = 0; list->kind == VISIBLE_LIST && k < list->count; k++)
 			device->visible |= names(&list->key[k], device, i);
 		truth->visible += device->visible;
 	}
 }
 
-/* What holds by the settings. */
+/* What holds by the settings. An instance has no place among the GPUs. */
 static void read_limits(struct truth *truth)
 {
 	unsigned place = 0;
@@ -123,8 +159,9 @@ static void read_limits(struct truth *truth)
 		device->limit = AMOUNT_UNLIMITED;
 		if (!device->visible || uuid_parse(span_of(device->uuid), &uuid))
 			continue;
-		device->denied = settings_limit(&truth->settings, &uuid, place++, device->bytes,
-						&device->limit) != 0;
+		device->denied = (device->divided ? settings_limit_divided : settings_limit)(
+					 &truth->settings, &uuid, *device->gpu ? UINT_MAX : place++,
+					 device->bytes, &device->limit) != 0;
 	}
 }
 
@@ -187,6 +224,13 @@ void truth_expect(struct truth *truth)
 			bytes = least(tenant->limit, bytes);
 		device->expected = least(bytes, device->bytes);
 	}
+	/* An instance has no more than its GPU's limit. */
+	for (unsigned i = 0; i < truth->count; i++) {
+		const struct real_device *const gpu = device_of(truth, truth->device[i].gpu);
+
+		if (gpu)
+			truth->device[i].expected = least(truth->device[i].expected, gpu->expected);
+	}
 }
 
 static void no_device(struct truth *truth, const struct answer *answer)
@@ -248,6 +292,12 @@ static void report_device(const struct truth *truth, const struct cuquota_snapsh
 		       "%s, so no "
 		       "memory can be had there; correct it (`cuquota help settings`)",
 		       device->uuid, all);
+	else if (device->divided)
+		report(VERDICT_NOTE, "device",
+		       "%s: divided into MIG instances, which together have %s of %s, used %s by "
+		       "tenant %s; a limit for the GPU bounds the sum",
+		       device->uuid, size_format(device->expected, limit), all,
+		       size_format(used_on(truth, now, device->uuid), used), truth->tenant);
 	else if (device->expected == device->bytes && device->limit == AMOUNT_UNLIMITED)
 		report(VERDICT_NOTE, "device",
 		       "%s: no limit is set for it, so all of its %s may be taken; set "
@@ -288,7 +338,8 @@ void truth_report(struct truth *truth)
 		       "which devices may be seen cannot be told from here, as %s: hiding is not "
 		       "checked",
 		       truth->ordered
-			       ? "CUQUOTA_VISIBLE_DEVICES names MIG instances"
+			       ? "GPUs are divided into MIG instances, or CUQUOTA_VISIBLE_DEVICES "
+				 "names some"
 			       : "NVML does not start and CUQUOTA_VISIBLE_DEVICES has indices");
 	if (truth->tightens)
 		report(VERDICT_NOTE, "tightens",

@@ -68,9 +68,8 @@ int show_pid(const struct cuquota_member_info *member)
 {
 	const uint64_t own = pids_namespace();
 
-	return !own || member->pid_namespace == own
-		       ? member->pid
-		       : pids_find(member->pid, member->pid_namespace);
+	return !own || member->pid_namespace == own ? member->pid
+						    : pids_find(member->pid, member->pid_namespace);
 }
 
 static bool owns(const char *folder)
