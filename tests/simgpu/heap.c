@@ -75,8 +75,11 @@ static bool arenas_reserve(void)
 		if (config->card[i].bytes > largest)
 			largest = config->card[i].bytes;
 	stride_shift = 64 - (unsigned int)__builtin_clzll(8 * largest - 1);
-	size = (uint64_t)config->devices << stride_shift;
-	base = mmap(NULL, size + (64U << 20), PROT_READ | PROT_WRITE, flags, -1, 0);
+	/* Less where the address space is smaller, as under the thread sanitizer. */
+	do {
+		size = (uint64_t)config->devices << stride_shift;
+		base = mmap(NULL, size + (64U << 20), PROT_READ | PROT_WRITE, flags, -1, 0);
+	} while (base == MAP_FAILED && 1ULL << --stride_shift >= 2 * largest);
 	if (base == MAP_FAILED)
 		return false;
 	base = (char *)(((uintptr_t)base + (64U << 20) - 1) & ~(uintptr_t)((64U << 20) - 1));
