@@ -2,6 +2,7 @@
  * What can be asked of a context, and set in it.
  */
 #include "pool.h"
+#include "stream.h"
 
 CUAPI(cuCtxGetDevice_v2, (CUdevice *device, CUcontext ctx), (device, ctx))
 {
@@ -26,6 +27,7 @@ CUAPI(cuCtxSynchronize_v2, (CUcontext ctx), (ctx))
 	CUresult rc = CUDA_SUCCESS;
 
 	context_of(ctx, &rc);
+	rc = capture_forbids_any(rc);
 	if (!rc)
 		pool_synchronized();
 	return rc;

@@ -1,9 +1,7 @@
 /*
- * See pool.h. A block's room is a power of two that stays with its address for ever; there is far
- * more address space than memory. Fragmentation is not modelled: what is free in a pool can be had
- * in one piece.
+ * See pool.h. Fragmentation is not modelled: what is free in a pool can be had in one piece.
  */
-#include "pool.h"
+#include "pool_address.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,11 +14,7 @@ enum { UNIT_SHIFT = 16,
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pool *pools;
-static struct pool *first[CARDS_MAX], *current[CARDS_MAX];
-static struct pool_block *free_block[ROOM_MAX + 1];
-static char *range, *range_next;
-static size_t range_size = 1ULL << 43; /* less where the address space is smaller */
-static struct pool_block **unit;       /* of 64 KiB: the block that it is of */
+static struct pool *first[CARDS_MAX], *current[CARDS_MAX], *graphs[CARDS_MAX];
 static uint64_t last_id;
 
 static uint64_t rounded(const uint64_t bytes, const uint64_t step)
@@ -87,72 +81,11 @@ static bool grow(struct pool *pool, const uint64_t bytes)
 	       reserve(pool, rounded(more, grain()));
 }
 
-static bool map_range(void)
+static struct pool_block *find_backed(const CUdeviceptr at)
 {
-	while (!range) {
-		range = mmap(NULL, range_size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (range != MAP_FAILED)
-			break;
-		range = NULL;
-		range_size /= 2;
-		if (range_size < 1ULL << 30)
-			return false;
-	}
-	madvise(range, range_size, MADV_DONTDUMP);
-	madvise(range, range_size, MADV_DONTFORK);
-	range_next = range;
-	unit = mmap(NULL, (range_size >> UNIT_SHIFT) * sizeof(struct pool_block *),
-		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return unit != MAP_FAILED;
-}
+	struct pool_block *const block = address_find(at);
 
-static struct pool_block *make_room(const uint32_t shift)
-{
-	struct pool_block *block;
-	size_t i;
-
-	if (!unit && !map_range())
-		return NULL;
-	if (range_size - (size_t)(range_next - range) < 1ULL << shift)
-		return NULL;
-	block = calloc(1, sizeof(*block));
-	if (!block)
-		return NULL;
-	block->base = (CUdeviceptr)(uintptr_t)range_next;
-	block->shift = shift;
-	for (i = 0; i < 1ULL << (shift - UNIT_SHIFT); i++)
-		unit[((size_t)(range_next - range) >> UNIT_SHIFT) + i] = block;
-	range_next += 1ULL << shift;
-	return block;
-}
-
-static struct pool_block *take_block(const size_t bytes)
-{
-	uint32_t shift = UNIT_SHIFT;
-	struct pool_block *block;
-
-	while (bytes > 1ULL << shift)
-		shift++;
-	if (shift > ROOM_MAX)
-		return NULL;
-	block = free_block[shift];
-	if (block)
-		free_block[shift] = block->next_free;
-	else
-		block = make_room(shift);
-	return block;
-}
-
-static struct pool_block *find(const CUdeviceptr at)
-{
-	const uint64_t offset = at - (uint64_t)(uintptr_t)range;
-	struct pool_block *block;
-
-	if (!unit || offset >= range_size)
-		return NULL;
-	block = unit[offset >> UNIT_SHIFT];
-	return block && at - block->base < block->bytes ? block : NULL;
+	return block && block->backed ? block : NULL;
 }
 
 static uint64_t taken(const size_t bytes)
@@ -172,20 +105,89 @@ static void drop_ended(struct pool *pool)
 	free(pool);
 }
 
+static void back(struct pool_block *block)
+{
+	struct pool *const pool = block->pool;
+
+	block->backed = true;
+	pool->blocks++;
+	pool->used += taken(block->bytes);
+	if (pool->used > pool->used_high)
+		pool->used_high = pool->used;
+}
+
+static void unback(struct pool_block *block)
+{
+	struct pool *const pool = block->pool;
+
+	if (block->touched)
+		madvise((void *)block->base, block->bytes, MADV_DONTNEED);
+	pool->used -= taken(block->bytes);
+	pool->blocks--;
+	block->touched = block->backed = false;
+	if (!block->node)
+		address_give(block);
+}
+
+CUresult pool_node_new(struct pool *pool, const size_t bytes, CUdeviceptr *at)
+{
+	struct pool_block *block;
+
+	pthread_mutex_lock(&lock);
+	block = address_take(bytes);
+	if (block) {
+		block->bytes = bytes;
+		block->pool = pool;
+		block->id = ++last_id;
+		block->node = true;
+		*at = block->base;
+	}
+	pthread_mutex_unlock(&lock);
+	return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void pool_node_end(const CUdeviceptr at)
+{
+	struct pool_block *block;
+
+	pthread_mutex_lock(&lock);
+	block = address_find(at);
+	/* What it still holds is the application's to free. */
+	if (block && block->node && block->backed)
+		block->node = false;
+	else if (block && block->node)
+		address_give(block);
+	pthread_mutex_unlock(&lock);
+}
+
+CUresult pool_node_back(const CUdeviceptr at)
+{
+	CUresult rc = CUDA_ERROR_OUT_OF_MEMORY;
+	struct pool_block *block;
+
+	pthread_mutex_lock(&lock);
+	block = address_find(at);
+	if (!block || block->backed) {
+		rc = block ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_INVALID_VALUE;
+	} else if (grow(block->pool, taken(block->bytes))) {
+		back(block);
+		rc = CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 CUresult pool_alloc(struct pool *pool, const size_t bytes, CUdeviceptr *at)
 {
 	struct pool_block *block;
 
 	pthread_mutex_lock(&lock);
-	block = grow(pool, taken(bytes)) ? take_block(bytes) : NULL;
+	block = grow(pool, taken(bytes)) ? address_take(bytes) : NULL;
 	if (block) {
 		block->bytes = bytes;
 		block->pool = pool;
 		block->id = ++last_id;
-		pool->blocks++;
-		pool->used += taken(bytes);
-		if (pool->used > pool->used_high)
-			pool->used_high = pool->used;
+		back(block);
 		*at = block->base;
 	}
 	pthread_mutex_unlock(&lock);
@@ -197,18 +199,11 @@ CUresult pool_free(const CUdeviceptr at)
 	struct pool_block *block;
 
 	pthread_mutex_lock(&lock);
-	block = find(at);
+	block = find_backed(at);
 	if (block && block->base == at) {
 		struct pool *const pool = block->pool;
 
-		if (block->touched)
-			madvise((void *)at, block->bytes, MADV_DONTNEED);
-		pool->used -= taken(block->bytes);
-		pool->blocks--;
-		block->bytes = 0;
-		block->touched = false;
-		block->next_free = free_block[block->shift];
-		free_block[block->shift] = block;
+		unback(block);
 		if (pool->ended)
 			shrink(pool, 0);
 		drop_ended(pool);
@@ -244,7 +239,7 @@ bool pool_find(const CUdeviceptr at, struct pool_block *block)
 	const struct pool_block *found;
 
 	pthread_mutex_lock(&lock);
-	found = find(at);
+	found = find_backed(at);
 	if (found)
 		*block = *found;
 	pthread_mutex_unlock(&lock);
@@ -257,7 +252,7 @@ bool pool_touch(const CUdeviceptr at, const size_t bytes)
 	bool covers;
 
 	pthread_mutex_lock(&lock);
-	block = find(at);
+	block = find_backed(at);
 	covers = block && bytes <= block->bytes - (at - block->base);
 	if (covers)
 		block->touched = true;
@@ -321,6 +316,22 @@ struct pool *pool_default(const unsigned int card)
 
 	pthread_mutex_lock(&lock);
 	pool = default_locked(card);
+	pthread_mutex_unlock(&lock);
+	return pool;
+}
+
+struct pool *pool_of_graphs(const unsigned int card)
+{
+	const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED};
+	struct pool *pool;
+
+	pthread_mutex_lock(&lock);
+	if (!graphs[card]) {
+		graphs[card] = make(&props, (int)card);
+		if (graphs[card])
+			graphs[card]->threshold = UINT64_MAX;
+	}
+	pool = graphs[card];
 	pthread_mutex_unlock(&lock);
 	return pool;
 }

@@ -34,6 +34,8 @@ struct pool_block {
 	uint64_t id;
 	uint32_t shift; /* of its room */
 	bool touched;
+	bool node;   /* a graph's: the address stays when it is freed */
+	bool backed; /* has memory */
 	struct pool_block *next_free;
 };
 
@@ -52,6 +54,14 @@ void pool_trim(struct pool *pool, uint64_t keep);
 /* A stream, an event or a context was waited for: each pool gives back what is free beyond its
  * threshold. */
 void pool_synchronized(void);
+
+/* What graphs of a card draw on; nobody's handle leads to it. */
+struct pool *pool_of_graphs(unsigned int card);
+/* An address without memory, and the reverse. */
+CUresult pool_node_new(struct pool *pool, size_t bytes, CUdeviceptr *at);
+void pool_node_end(CUdeviceptr at);
+/* Memory for it. CUDA_ERROR_ALREADY_MAPPED: it has some. */
+CUresult pool_node_back(CUdeviceptr at);
 
 /* The block that holds `at`; false when there is none. */
 bool pool_find(CUdeviceptr at, struct pool_block *block);

@@ -1,6 +1,7 @@
 /*
  * The entry points of stream-ordered memory and its pools. Nothing is exported or imported yet.
  */
+#include "graph.h"
 #include "heap.h"
 #include "pool.h"
 #include "stream.h"
@@ -17,10 +18,16 @@ static CUresult alloc(struct pool *pool, const size_t bytes, CUdeviceptr *dptr)
 CUAPI(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream),
       (dptr, bytesize, hStream))
 {
+	const CUgraph graph = capture_graph(hStream);
 	unsigned int card;
 	const CUresult rc = stream_card(hStream, &card);
 
-	return rc ? rc : alloc(pool_current(card), bytesize, dptr);
+	if (rc)
+		return rc;
+	if (graph)
+		return dptr ? graph_add_alloc(graph, card, bytesize, dptr, NULL)
+			    : CUDA_ERROR_INVALID_VALUE;
+	return alloc(pool_current(card), bytesize, dptr);
 }
 
 CUAPI(cuMemAllocFromPoolAsync,
@@ -28,11 +35,14 @@ CUAPI(cuMemAllocFromPoolAsync,
       (dptr, bytesize, pool, hStream))
 {
 	struct pool *const from = pool_get(pool);
+	const CUgraph graph = capture_graph(hStream);
 	unsigned int card;
 	const CUresult rc = stream_card(hStream, &card);
 
 	if (rc)
 		return rc;
+	if (graph && from && from->card >= 0 && dptr)
+		return graph_add_alloc(graph, (unsigned int)from->card, bytesize, dptr, NULL);
 	return from ? alloc(from, bytesize, dptr) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -43,6 +53,8 @@ CUAPI(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), (dptr, hStream))
 
 	if (rc || !dptr)
 		return rc ? rc : CUDA_ERROR_INVALID_VALUE;
+	if (capture_graph(hStream))
+		return graph_add_free(capture_graph(hStream), dptr, NULL);
 	rc = pool_free(dptr);
 	/* Also what cuMemAlloc gave [D]. */
 	return rc ? heap_free(dptr) : rc;

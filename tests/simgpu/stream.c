@@ -1,19 +1,12 @@
 /*
  * Streams and events. All work is done when a call returns, so every stream is idle and every event
- * has happened; callbacks run at once, in the calling thread. Nothing is ever captured yet.
+ * has happened; callbacks run at once, in the calling thread. Of what is captured see capture.c.
  */
 #include "pool.h"
 #include "stream.h"
 
 #include <string.h>
 #include <time.h>
-
-struct stream {
-	struct handle handle;
-	struct context *context;
-	unsigned int flags;
-	int priority;
-};
 
 struct event {
 	struct handle handle;
@@ -23,7 +16,7 @@ struct event {
 };
 
 /* NULL, legacy and per-thread are streams of the current context. */
-static CUresult stream_get(CUstream hStream, struct context **context, struct stream **stream)
+CUresult stream_get(CUstream hStream, struct context **context, struct stream **stream)
 {
 	CUresult rc = CUDA_SUCCESS;
 
@@ -106,12 +99,12 @@ CUAPI(cuStreamDestroy, (CUstream hStream), (hStream))
 
 CUAPI(cuStreamQuery, (CUstream hStream), (hStream))
 {
-	return stream_check(hStream);
+	return capture_forbids(hStream, stream_check(hStream));
 }
 
 CUAPI(cuStreamSynchronize, (CUstream hStream), (hStream))
 {
-	const CUresult rc = stream_check(hStream);
+	const CUresult rc = capture_forbids(hStream, stream_check(hStream));
 
 	if (!rc)
 		pool_synchronized();
@@ -212,41 +205,6 @@ CUAPI(cuStreamAttachMemAsync,
       (hStream, dptr, length, flags))
 {
 	return stream_check(hStream);
-}
-
-CUAPI(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus),
-      (hStream, captureStatus))
-{
-	const CUresult rc = stream_check(hStream);
-
-	if (!rc && captureStatus)
-		*captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
-	return rc ? rc : captureStatus ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUAPI(cuStreamGetCaptureInfo,
-      (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out),
-      (hStream, captureStatus_out, id_out))
-{
-	return INNER(cuStreamIsCapturing)(hStream, captureStatus_out);
-}
-
-CUAPI(cuStreamGetCaptureInfo_v2,
-      (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-       CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out),
-      (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out))
-{
-	return INNER(cuStreamIsCapturing)(hStream, captureStatus_out);
-}
-
-CUAPI(cuStreamGetCaptureInfo_v3,
-      (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-       CUgraph *graph_out, const CUgraphNode **dependencies_out,
-       const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out),
-      (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
-       numDependencies_out))
-{
-	return INNER(cuStreamIsCapturing)(hStream, captureStatus_out);
 }
 
 CUAPI(cuStreamCopyAttributes, (CUstream dst, CUstream src), (dst, src))
