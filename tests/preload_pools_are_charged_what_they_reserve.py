@@ -194,6 +194,21 @@ def test_a_lost_place_is_had_again_with_its_pools():
         assert used() == before
 
 
+@pytest.mark.parametrize('settings', [dict(CUQUOTA_DISABLE='1'), dict(CUQUOTA_MEMORY_LIMIT='8GG', CUQUOTA_ON_ERROR='allow'), {}])
+def test_where_nothing_is_limited_all_is_the_drivers(settings):
+    with Member(None, **CARDS, **settings) as member:
+        assert member.ask('pool') == 0
+        for kind in 'linear', 'async', 'pool':
+            assert member.ask('take', kind, 10 * MIB) == 0
+            assert member.ask('give_in_order', 1) == 1
+            for wait in 'cuStreamSynchronize', 'cuCtxSynchronize', 'cuEventSynchronize', 'cuMemPoolTrimTo':
+                assert member.ask('wait', wait) == 0
+        assert member.ask('take', 'pool', 10 * MIB) == member.ask('pool_end') == member.ask('give') == 0
+        (there,) = held().values()
+        assert there == 100 * MIB
+        assert sum(used().values()) in (0, CONTEXT)
+
+
 @pytest.mark.parametrize('seed', range(4))
 def test_any_order_of_calls(seed):
     chance = random.Random(seed)

@@ -47,11 +47,12 @@ static void refund(uint32_t at)
 
 void order_freed(CUdeviceptr pointer, CUstream stream)
 {
-	const struct device *const device = device_current();
+	const struct device *device;
 	int cancel;
 
-	if (pool_makes_node(stream))
+	if (process_mode() != PROCESS_READY || pool_makes_node(stream))
 		return;
+	device = device_current();
 	if (!capturing() && real.cuStreamQuery(stream) == CUDA_SUCCESS) {
 		claim_release(pointer);
 		return;
